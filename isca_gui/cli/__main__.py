@@ -1,0 +1,7 @@
+"""`python -m isca_gui.cli` is the `isca` command."""
+
+import sys
+
+from isca_gui.cli import main
+
+sys.exit(main())

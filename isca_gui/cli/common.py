@@ -1,0 +1,110 @@
+"""What the commands share: arguments, progress, and printing one JSON document."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Result = TypeVar("Result")
+
+
+def add_image(parser: argparse.ArgumentParser) -> None:
+    """Add the argument IMAGE and how to scale it."""
+    parser.add_argument("image", metavar="IMAGE", help="a picture file, or sample:NAME")
+    parser.add_argument(
+        "--range", dest="value_range", metavar="LOW:HIGH", type=_range,
+        help="sample values that stand for black and white (needed for float pictures outside 0 to 1)",
+    )  # fmt: skip
+
+
+def add_threads(parser: argparse.ArgumentParser) -> None:
+    """Add --threads."""
+    parser.add_argument(
+        "--threads", type=positive, metavar="N", help="threads to use (default: all cores); changes no result"
+    )
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add --json."""
+    parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+
+
+def positive(text: str) -> int:
+    """Read a whole number of at least 1."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is less than 1")
+    return number
+
+
+def _range(text: str) -> tuple[float, float]:
+    low, high = (float(part) for part in text.split(":"))
+    if not low < high:
+        raise argparse.ArgumentTypeError(f"'{text}' is not LOW:HIGH with the lower value first")
+    return low, high
+
+
+def read_image(args: argparse.Namespace) -> NDArray[np.float32]:
+    """Read the picture that `add_image` asked for."""
+    from isca_gui.core import image, samples
+
+    return image.read(samples.resolve(args.image), value_range=args.value_range)
+
+
+def print_json(document: dict[str, Any]) -> None:
+    """Print one JSON document on standard output."""
+    print(json.dumps(document, indent=2, allow_nan=False))
+
+
+def run_with_progress(task: Generator[Any, None, Result], title: str, *, quiet: bool = False) -> Result:
+    """Run a task; a bar with the time left on a terminal, plain lines otherwise, all on standard error."""
+    from isca_gui.core.progress import run
+
+    try:
+        if quiet:
+            return run(task)
+        if sys.stderr.isatty():
+            return _run_with_bar(task, title)
+        return run(task, _PlainLines(title))
+    finally:
+        task.close()
+
+
+def _run_with_bar(task: Generator[Any, None, Result], title: str) -> Result:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from isca_gui.core.progress import run
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        row = bar.add_task(title, total=None)
+        return run(
+            task,
+            lambda report: bar.update(
+                row, completed=report.done, total=report.total, description=f"{title}: {report.what}"
+            ),
+        )
+
+
+class _PlainLines:
+    """A line at the start of each stage, and then at most every two seconds."""
+
+    def __init__(self, title: str) -> None:
+        self._title, self._stage, self._last = title, "", 0.0
+
+    def __call__(self, report: Any) -> None:
+        now = time.monotonic()
+        if report.what == self._stage and now - self._last < 2:
+            return
+        self._stage, self._last = report.what, now
+        print(f"{self._title}: {report.what}, {report.done} of {report.total}", file=sys.stderr, flush=True)

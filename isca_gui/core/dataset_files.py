@@ -1,0 +1,299 @@
+"""Datasets as folders: pictures, `manifest.csv` and `dataset.json`; and import of labelled folders."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import math
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import isca_gui
+from isca_gui.core import files, image
+from isca_gui.core.dataset import Dataset, DatasetError, Entry, Unreachable
+from isca_gui.core.distortions import ORIGINAL, mse
+from isca_gui.core.image import ImageError
+from isca_gui.core.progress import Progress
+from isca_gui.core.settings import DatasetSpec, SettingsError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Generator, Iterable
+
+    from numpy.typing import NDArray
+
+    from isca_gui.core.distortions import Picture
+
+SCHEMA = 1
+MANIFEST, DESCRIPTION = "manifest.csv", "dataset.json"
+COLUMNS = ("file", "label", "target_mse", "achieved_mse", "strength", "seed")
+PICTURE_SUFFIXES = {
+    *(".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".webp", ".pgm", ".ppm", ".pnm", ".gif")
+}
+_LARGEST_TEXT = 64 * 2**20
+_MOST_PROBLEMS = 20
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One line of a manifest, checked; what the file did not say is NaN."""
+
+    file: str
+    label: str
+    target_mse: float = math.nan
+    achieved_mse: float = math.nan
+    strength: float = math.nan
+    seed: int = 0
+
+
+def save(
+    dataset: Dataset, folder: str | os.PathLike[str], *, form: str = "tiff", overwrite: bool = False
+) -> Generator[Progress, None, Path]:
+    """Write a dataset folder; the name appears only when everything is written.
+
+    With `overwrite` a dataset folder that stands there is replaced, and kept whole until then.
+    """
+    target = Path(folder)
+    check_target(target, overwrite=overwrite)
+    try:
+        with files.replacing_folder(target) as temporary:
+            rows = []
+            for index, (picture, entry) in enumerate(zip(dataset.pictures, dataset.entries, strict=True)):
+                yield Progress(index, len(dataset.entries), "saving")
+                rows.append(_save_picture(temporary, index, picture, entry, dataset.reference, form))
+            (temporary / MANIFEST).write_bytes(_manifest(rows).encode("utf-8"))
+            (temporary / DESCRIPTION).write_bytes(_description(dataset, form).encode("utf-8"))
+    except OSError as error:
+        raise DatasetError(f"Cannot write dataset folder '{target}': {error.strerror or error}.") from error
+    return target
+
+
+def load(folder: str | os.PathLike[str]) -> Generator[Progress, None, Dataset]:
+    """Read a dataset folder, a folder of pictures with a manifest, or one with a subfolder per label."""
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise DatasetError(f"'{folder}' is not a folder. Choose a dataset folder.")
+    problems: list[str] = []
+    rows = _rows(folder, problems)
+    spec, unreachable, hash_wanted = _read_description(folder, problems)
+    _stop_if(problems, folder)
+    rows.sort(key=lambda row: row.label != ORIGINAL)
+    pictures = yield from _read_pictures(folder, rows, problems)
+    if hash_wanted and reference_hash(pictures[0]) != hash_wanted:
+        problems.append(f"{rows[0].file} is not the reference that {DESCRIPTION} speaks of")
+    _stop_if(problems, folder)
+    entries = [_entry(row, picture, pictures[0]) for row, picture in zip(rows, pictures, strict=True)]
+    return Dataset(pictures, tuple(entries), spec, unreachable)
+
+
+def _read_pictures(
+    folder: Path, rows: list[_Row], problems: list[str]
+) -> Generator[Progress, None, NDArray[np.float32]]:
+    """Read all pictures, and stop with one list of all that cannot be read or differ in size."""
+    stack: NDArray[np.float32] | None = None
+    for index, row in enumerate(rows):
+        yield Progress(index, len(rows), "reading")
+        try:
+            picture = image.read(folder / row.file)
+        except ImageError as error:
+            problems.append(str(error))
+            continue
+        if stack is None:
+            stack = np.empty((len(rows), *picture.shape), dtype=np.float32)
+        if picture.shape == stack.shape[1:]:
+            stack[index] = picture
+        else:
+            found, wanted = (f"{shape[1]}×{shape[0]}" for shape in (picture.shape, stack.shape[1:]))
+            problems.append(f"{row.file} is {found}, the others are {wanted}")
+    _stop_if(problems, folder)
+    assert stack is not None
+    return stack
+
+
+def reference_hash(reference: Picture) -> str:
+    """SHA-256 of the reference's pixels as little-endian float32, row by row."""
+    return hashlib.sha256(np.ascontiguousarray(reference, dtype="<f4").tobytes()).hexdigest()
+
+
+def check_target(folder: str | os.PathLike[str], *, overwrite: bool) -> None:
+    """Refuse a folder to save to that holds anything the user could miss."""
+    target = Path(folder)
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise DatasetError(f"'{target}' is a file. Choose another folder.")
+    names = {path.name for path in target.iterdir()}
+    if not names:
+        return
+    if DESCRIPTION not in names:
+        raise DatasetError(f"'{target}' holds other files. Choose a new or empty folder.")
+    if not overwrite:
+        raise DatasetError(f"'{target}' is a dataset already. Choose another folder or say --overwrite.")
+    foreign = sorted(names - {MANIFEST, DESCRIPTION} - {row.file for row in _rows(target, [])})
+    if foreign:
+        raise DatasetError(
+            f"'{target}' also holds {_some(foreign)}. Move them away or choose another folder."
+        )
+
+
+def _save_picture(
+    folder: Path, index: int, picture: Picture, entry: Entry, reference: Picture, form: str
+) -> tuple[str, Entry]:
+    level = "" if index == 0 else f"-mse{entry.target_mse:g}"
+    name = f"{index:04d}-{entry.label}{level}.{form}"
+    if form == "tiff":
+        image.save_tiff(folder / name, picture)
+        return name, entry
+    image.save_png(folder / name, picture)
+    rounded = (np.rint(picture * 255) / 255, np.rint(reference * 255) / 255)
+    return name, replace(entry, achieved_mse=mse(*rounded))  # what the files hold, not what was asked for
+
+
+def _manifest(rows: Iterable[tuple[str, Entry]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    for name, entry in rows:
+        numbers = (entry.target_mse, entry.achieved_mse, entry.strength)
+        writer.writerow([name, entry.label, *(repr(float(number)) for number in numbers), entry.seed])
+    return text.getvalue()
+
+
+def _description(dataset: Dataset, form: str) -> str:
+    height, width = dataset.reference.shape
+    document = {
+        "schema": SCHEMA,
+        "program": f"ISCA Studio {isca_gui.__version__}",
+        "spec": asdict(dataset.spec) if dataset.spec else None,
+        "width": width,
+        "height": height,
+        "format": form,
+        "reference_sha256": reference_hash(dataset.reference) if form == "tiff" else None,
+        "unreachable": [asdict(missed) for missed in dataset.unreachable],
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _read_description(
+    folder: Path, problems: list[str]
+) -> tuple[DatasetSpec | None, tuple[Unreachable, ...], str | None]:
+    path = folder / DESCRIPTION
+    if not path.exists():
+        return None, (), None
+    try:
+        document = json.loads(_text(path))
+        schema = document["schema"]
+        if isinstance(schema, int) and schema > SCHEMA:
+            problems.append(f"{DESCRIPTION} is of schema {schema}, newer than this program knows; update it")
+            return None, (), None
+        spec = document["spec"]
+        return (
+            DatasetSpec(tuple(spec["kinds"]), tuple(map(float, spec["levels"])), int(spec["seed"]))
+            if spec
+            else None,
+            tuple(
+                Unreachable(str(u["kind"]), float(u["target_mse"]), float(u["maximum_mse"]))
+                for u in document["unreachable"]
+            ),
+            document["reference_sha256"],
+        )
+    except SettingsError as error:
+        problems.append(f"{DESCRIPTION}: {error}")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        problems.append(f"{DESCRIPTION} cannot be read ({type(error).__name__}: {error})")
+    return None, (), None
+
+
+def _rows(folder: Path, problems: list[str]) -> list[_Row]:
+    rows = (
+        _rows_of_manifest(folder, problems) if (folder / MANIFEST).exists() else _rows_of_subfolders(folder)
+    )
+    originals = [row.file for row in rows if row.label == ORIGINAL]
+    if len(originals) != 1:
+        problems.append(
+            f"exactly one picture must be labelled '{ORIGINAL}' (the reference); there are {len(originals)}"
+        )
+    return rows
+
+
+def _rows_of_manifest(folder: Path, problems: list[str]) -> list[_Row]:
+    rows: list[_Row] = []
+    try:
+        lines = list(csv.DictReader(io.StringIO(_text(folder / MANIFEST)), strict=True))
+    except (OSError, ValueError, csv.Error) as error:
+        problems.append(f"{MANIFEST} cannot be read ({error})")
+        return rows
+    for number, line in enumerate(lines, start=2):
+        try:
+            rows.append(_row(line))
+        except (KeyError, TypeError, ValueError) as error:
+            problems.append(f"{MANIFEST} line {number} makes no sense ({type(error).__name__}: {error})")
+    names = [row.file for row in rows]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        problems.append(f"named twice in {MANIFEST}: {_some(twice)}")
+    missing = sorted(name for name in set(names) if not (folder / name).is_file())
+    if missing:
+        problems.append(f"named in {MANIFEST} but not there: {_some(missing)}")
+    unknown = sorted(
+        path.name for path in folder.iterdir() if path.name not in {MANIFEST, DESCRIPTION, *names}
+        and not path.name.startswith(".") and path.is_file()
+    )  # fmt: skip
+    if unknown:
+        problems.append(f"there but not named in {MANIFEST}: {_some(unknown)}")
+    return rows
+
+
+def _row(line: dict[str, Any]) -> _Row:
+    name, label = line["file"], line["label"].strip()
+    inside = Path(name)
+    if not name or inside.is_absolute() or ".." in inside.parts:
+        raise ValueError(f"'{name}' is not a file inside the folder")
+    if not label:
+        raise ValueError("the label is empty")
+    numbers = {column: float(line[column]) for column in COLUMNS[2:5] if line.get(column)}
+    if not all(math.isfinite(number) and number >= 0 for number in numbers.values()):
+        raise ValueError("MSE and strength are finite and not negative")
+    return _Row(name, label, **numbers, seed=int(line.get("seed") or 0))
+
+
+def _rows_of_subfolders(folder: Path) -> list[_Row]:
+    """One subfolder per label; the reference is `original/x.png` or the one picture beside the subfolders."""
+    rows = []
+    for path in sorted(folder.rglob("*")):
+        inside = path.relative_to(folder)
+        if path.suffix.lower() in PICTURE_SUFFIXES and path.is_file() and len(inside.parts) <= 2:
+            label = inside.parts[0] if len(inside.parts) == 2 else ORIGINAL
+            rows.append(_Row(inside.as_posix(), label))
+    return rows
+
+
+def _entry(row: _Row, picture: Picture, reference: Picture) -> Entry:
+    """Complete what the manifest did not say: the achieved MSE is measured and stands for the target."""
+    achieved = row.achieved_mse if math.isfinite(row.achieved_mse) else mse(picture, reference)
+    target = row.target_mse if math.isfinite(row.target_mse) else achieved
+    strength = row.strength if math.isfinite(row.strength) else 0.0
+    return Entry(row.label, target, achieved, strength, row.seed)
+
+
+def _text(path: Path) -> str:
+    if path.stat().st_size > _LARGEST_TEXT:
+        raise ValueError("the file is too large")
+    return path.read_text(encoding="utf-8-sig")
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def _stop_if(problems: list[str], folder: Path) -> None:
+    if problems:
+        listed = "\n".join(f"- {problem}" for problem in problems[:_MOST_PROBLEMS])
+        if len(problems) > _MOST_PROBLEMS:
+            listed += f"\n- and {len(problems) - _MOST_PROBLEMS} more"
+        raise DatasetError(f"'{folder}' cannot be used as a dataset:\n{listed}")

@@ -1,0 +1,233 @@
+"""The distortions of the paper's Section 6, each a function of one strength, in one table.
+
+A distortion is prepared once for a picture; that draws all its randomness. What comes back is a pure function
+of the strength whose MSE grows with it, so that any MSE the picture allows can be found (`strength.py`).
+Intensities stay in [0, 1]; strengths speak of the 0 to 255 scale where they are grey levels.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from PIL import Image
+
+from isca_gui.core.blocks import BlockGrid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Picture = NDArray[np.float32]
+    Apply = Callable[[float], Picture]
+
+ORIGINAL = "original"
+_PIECE = 65536
+
+
+@dataclass(frozen=True)
+class Distortion:
+    """One row of the table."""
+
+    name: str
+    letter: str
+    title: str
+    sentence: str
+    structural: bool
+    colour: str
+    unit: str
+    strongest: float  # beyond this strength the picture does not change any more
+    prepare: Callable[[Picture, np.random.Generator], Apply]
+    random: bool = False  # whether another seed gives another picture
+    tolerance: float = 0.0005  # the search stops within this share of the wanted MSE
+
+
+def mse(first: NDArray[np.floating[Any]], second: NDArray[np.floating[Any]]) -> float:
+    """Mean squared error on the 0 to 255 scale.
+
+    In pieces that stay in the cache: this is what a search for a strength spends its time on.
+    """
+    flat1, flat2 = np.ravel(first), np.ravel(second)
+    total = 0.0
+    for start in range(0, flat1.size, _PIECE):
+        piece = slice(start, start + _PIECE)
+        difference = np.subtract(flat1[piece], flat2[piece], dtype=np.float64)
+        total += float(np.einsum("i,i->", difference, difference))
+    return 255.0**2 * total / flat1.size
+
+
+def _clipped(picture: NDArray[Any]) -> Picture:
+    return np.clip(picture, 0, 1, out=picture).astype(np.float32, copy=False)
+
+
+def _added(picture: Picture, change: NDArray[Any]) -> Picture:
+    return _clipped(np.add(picture, change, out=change))
+
+
+def _contrast(picture: Picture, _: np.random.Generator) -> Apply:
+    """Gain 1 + strength about the picture's mean."""
+    mean = np.float32(picture.mean(dtype=np.float64))
+    deviation = picture - mean
+    return lambda strength: _added(picture, np.multiply(deviation, np.float32(strength)))
+
+
+def _gaussian_noise(picture: Picture, random: np.random.Generator) -> Apply:
+    """Add one fixed standard normal field times the strength in grey levels."""
+    field = random.standard_normal(picture.shape, dtype=np.float32)
+    return lambda strength: _added(picture, np.multiply(field, np.float32(strength / 255)))
+
+
+def _luminance(picture: Picture, _: np.random.Generator) -> Apply:
+    """Add the strength in grey levels to every pixel."""
+    return lambda strength: _clipped(picture + np.float32(strength / 255))
+
+
+def _blur(picture: Picture, _: np.random.Generator) -> Apply:
+    """Gaussian filter of standard deviation `strength` pixels over the mirrored picture.
+
+    The cosine transform is the Fourier transform of the mirrored picture, so the filter is one product there
+    and costs the same for every strength.
+    """
+    from scipy import fft
+
+    spectrum = fft.dctn(picture, norm="ortho")
+    squared = [np.square(np.pi * np.arange(size) / size) / 2 for size in picture.shape]
+
+    def apply(strength: float) -> Picture:
+        rows, columns = (np.exp(-(strength**2) * half).astype(np.float32) for half in squared)
+        return _clipped(fft.idctn(spectrum * rows[:, None] * columns, norm="ortho"))
+
+    return apply
+
+
+def _impulse(picture: Picture, random: np.random.Generator) -> Apply:
+    """Salt and pepper on the share `strength` of the pixels, in one fixed random order.
+
+    The last pixel is moved only part of the way to black or white where the share ends within it; that makes
+    every MSE reachable, also on small pictures, where one pixel more can be a whole unit of MSE.
+    """
+    order = random.permutation(picture.size)
+    salt = random.random(picture.size, dtype=np.float32) < 0.5
+    flat, extremes = picture.ravel(), salt.astype(np.float32)
+
+    def apply(strength: float) -> Picture:
+        whole, part = divmod(strength * picture.size, 1.0)
+        count = min(int(whole), picture.size)
+        noisy = flat.copy()
+        noisy[order[:count]] = extremes[:count]
+        if count < picture.size:
+            last = order[count]
+            noisy[last] += np.float32(part) * (extremes[count] - noisy[last])
+        return noisy.reshape(picture.shape)
+
+    return apply
+
+
+# ITU-T T.81, Table K.1
+_LUMINANCE_TABLE = np.array(
+    [
+        *(16, 11, 10, 16, 24, 40, 51, 61, 12, 12, 14, 19, 26, 58, 60, 55),
+        *(14, 13, 16, 24, 40, 57, 69, 56, 14, 17, 22, 29, 51, 87, 80, 62),
+        *(18, 22, 37, 56, 68, 109, 103, 77, 24, 35, 55, 64, 81, 104, 113, 92),
+        *(49, 64, 78, 87, 103, 121, 120, 101, 72, 92, 95, 98, 112, 100, 103, 99),
+    ]
+)
+_COARSEST = 600.0
+_LARGEST_ENTRY = 32767  # libjpeg cuts larger ones to this
+
+
+_TABLES_PER_DOUBLING = 72  # neighbouring tables differ by 1 %; a ladder's rungs fall on whole tables
+
+
+def _jpeg(picture: Picture, random: np.random.Generator) -> Apply:
+    """JPEG with the standard luminance table times the strength.
+
+    Tables hold whole numbers, so the MSE jumps where an entry changes. Between two strengths one step apart a
+    growing share of the blocks, in one fixed random order, takes the coarser table, as a coder with adaptive
+    quantisation does; that makes the MSE a continuous function of the strength.
+    """
+    image = Image.fromarray(np.rint(picture * np.float32(255)).astype(np.uint8))
+    grid = BlockGrid(*_shape(picture), 8)
+    order = random.permutation(grid.count)
+    # The search comes back to the same two tables again and again.
+    coded = functools.lru_cache(maxsize=8)(functools.partial(_through_jpeg, image))
+
+    def apply(strength: float) -> Picture:
+        exponent = _TABLES_PER_DOUBLING * math.log2(strength / _COARSEST)
+        whole, part = divmod(round(exponent, 6), 1.0)
+        finer, coarser = (
+            _quantisation(_COARSEST * 2 ** (place / _TABLES_PER_DOUBLING)) for place in (whole, whole + 1)
+        )
+        decoded, count = coded(finer), round(part * grid.count)
+        if count and coarser != finer:
+            takes_coarser = np.zeros(grid.count, dtype=bool)
+            takes_coarser[order[:count]] = True
+            decoded = np.where(grid.spread(takes_coarser), coded(coarser), decoded)
+        return decoded.astype(np.float32) / np.float32(255)
+
+    return apply
+
+
+def _quantisation(factor: float) -> tuple[int, ...]:
+    entries = np.clip(np.rint(_LUMINANCE_TABLE * factor), 1, _LARGEST_ENTRY)
+    return tuple(int(entry) for entry in entries)
+
+
+def _through_jpeg(image: Image.Image, table: tuple[int, ...]) -> NDArray[np.uint8]:
+    stream = io.BytesIO()
+    # libjpeg writes a caution to standard error for tables above 8 bits unless the file is progressive;
+    # the decoded pixels are the same.
+    image.save(stream, "JPEG", qtables=[list(table)], progressive=max(table) > 255)
+    with Image.open(stream) as decoded:
+        return np.asarray(decoded)
+
+
+def _shape(picture: Picture) -> tuple[int, int]:
+    height, width = picture.shape
+    return height, width
+
+
+TABLE = (
+    Distortion(
+        "contrast", "C", "Contrast stretch",
+        "Bright places get brighter and dark places darker, about the picture's mean.",
+        False, "#E69F00", "gain above 1", 1000.0, _contrast,
+    ),
+    Distortion(
+        "gaussian-noise", "G", "Gaussian noise",
+        "Every pixel gets a random error of bell-shaped distribution.",
+        True, "#56B4E9", "standard deviation, grey levels", 4000.0, _gaussian_noise, random=True,
+    ),
+    Distortion(
+        "luminance", "L", "Luminance shift",
+        "Every pixel gets brighter by the same amount.",
+        False, "#F0E442", "grey levels", 255.0, _luminance,
+    ),
+    Distortion(
+        "blur", "B", "Blur",
+        "Every pixel becomes a weighted mean of its surroundings.",
+        True, "#009E73", "standard deviation, pixels", 4096.0, _blur,
+    ),
+    Distortion(
+        "impulse", "I", "Impulse noise",
+        "Single pixels, scattered at random, turn black or white (salt and pepper).",
+        True, "#D55E00", "share of the pixels", 1.0, _impulse, random=True,
+    ),
+    Distortion(
+        "jpeg", "J", "JPEG compression",
+        "Blocks of 8×8 pixels lose their fine detail, as in a strongly compressed JPEG file.",
+        True, "#CC79A7", "times the standard quantisation table", _COARSEST, _jpeg, tolerance=0.005,
+    ),
+)  # fmt: skip
+
+DISTORTIONS = {row.name: row for row in TABLE}
+
+
+def parts(kind: str) -> tuple[Distortion, ...]:
+    """Give the table rows of a kind; `blur+jpeg` has two. Raises KeyError for an unknown name."""
+    return tuple(DISTORTIONS[name] for name in kind.split("+"))

@@ -1,0 +1,75 @@
+"""The headless demonstration: a sample picture distorted in every way, with a report to look at."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PIL import Image
+
+from isca_gui.core import dataset, dataset_files, files, image, samples, ssim
+from isca_gui.core.distortions import DISTORTIONS
+from isca_gui.core.settings import DatasetSpec
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Generator
+
+    from isca_gui.core.dataset import Dataset
+    from isca_gui.core.progress import Progress
+
+LEVELS = (100.0, 300.0, 900.0)
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+figure { display: inline-block; margin: 0 1rem 1rem 0; width: 18rem; vertical-align: top; }
+img { width: 100%; display: block; } figcaption { font-size: .9rem; color: #555; }
+"""
+
+
+def demonstrate(
+    folder: str | os.PathLike[str], name: str = "sample:camera"
+) -> Generator[Progress, None, Path]:
+    """Distort a sample in every way at three levels; gives the path of the report."""
+    reference = image.read(samples.resolve(name))
+    made = yield from dataset.generate(reference, DatasetSpec(levels=LEVELS))
+    yield from dataset_files.save(made, Path(folder, "dataset"), overwrite=True)
+    report = Path(folder, "report.html").absolute()
+    files.write_text(report, _page(made, name))
+    return report
+
+
+def _page(made: Dataset, name: str) -> str:
+    sections = []
+    for label in made.classes[1:]:
+        row = DISTORTIONS[label]
+        kind = "structural" if row.structural else "not structural"
+        figures = "".join(_figure(made, index) for index, found in enumerate(made.labels) if found == label)
+        title = html.escape(f"{row.letter} – {row.title}")
+        sections.append(f"<h2>{title}</h2><p>{html.escape(row.sentence)} ({kind})</p>{figures}")
+    return (
+        f"<!doctype html><html lang=en><meta charset='utf-8'><title>ISCA Studio: {html.escape(name)}</title>"
+        f"<style>{_STYLE}</style><h1>Six distortions at the same error</h1>"
+        f"<p>{html.escape(name)}, brought to the same mean squared error in six ways. The error says the "
+        "pictures of a column are equally far from the reference; the structural similarity (SSIM, "
+        "1 is identical) says what the eye says.</p>" + _figure(made, 0) + "".join(sections) + "</html>\n"
+    )
+
+
+def _figure(made: Dataset, index: int) -> str:
+    entry, picture = made.entries[index], made.pictures[index]
+    stream = io.BytesIO()
+    Image.fromarray(np.rint(picture * 255).astype(np.uint8)).save(stream, "PNG")
+    data = base64.b64encode(stream.getvalue()).decode()
+    similarity = ssim.ssim_map(made.reference, picture).mean()
+    caption = "the reference"
+    if index:
+        caption = f"MSE {entry.achieved_mse:.1f}, SSIM {similarity:.3f}, strength {entry.strength:.4g} "
+        caption += f"({DISTORTIONS[entry.label].unit})"
+    return (
+        f"<figure><img alt='{html.escape(entry.label)}' src='data:image/png;base64,{data}'>"
+        f"<figcaption>{html.escape(caption)}</figcaption></figure>"
+    )
