@@ -645,6 +645,10 @@ def test_tiff_sample_types(tmp_path: Path, kind: str, order: str, compression: i
     path = tmp_path / "typed.tif"
     path.write_bytes(p.tiff(stored, order=order, compression=compression))
     scaled = stored.astype(np.float64) / top
+    if compression == 5 and (kind in ("f8", "rgb-f4") or (kind, order) == ("u4", ">")):
+        with pytest.raises(image.ImageError, match=r"compression \(LZW\) .* not supported"):
+            image.read(path)
+        return
     check_equal(image.read(path), p.luma(scaled) if kind.startswith("rgb") else scaled)
 
 

@@ -8,8 +8,9 @@ tifffile.
 
 from __future__ import annotations
 
+import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +27,9 @@ READABLE = "PNG, JPEG, TIFF, BMP, WebP, PGM/PPM or GIF"
 Stream = IO[bytes]
 
 _ORIENTATION, _BITS, _PHOTOMETRIC, _SAMPLE_FORMAT = 274, 258, 262, 339  # EXIF and TIFF tags
-_MINISWHITE, _RGB = 0, 2
+_WIDTH, _LENGTH, _SAMPLES, _PLANAR = 256, 257, 277, 284
+_STRIP_OFFSETS, _ROWS_PER_STRIP, _TILE_WIDTH, _TILE_LENGTH, _TILE_OFFSETS = 273, 278, 322, 323, 324
+_MINISWHITE, _RGB, _SEPARATE = 0, 2, 2
 _SIGNED, _TIFF_MAGIC = 2, (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
 
@@ -36,13 +39,17 @@ class ImageError(Exception):
 
 @dataclass(frozen=True)
 class Samples:
-    """Decoded samples: `values` (height, width[, 3]) where `white` stands for white; `alpha` in [0, 1]."""
+    """Decoded samples: `values` (height, width[, 3]) where `white` stands for white; `alpha` in [0, 1].
+
+    Pillow spreads samples of few bits over 0 to 255; `unit` times a value is the sample as stored.
+    """
 
     values: NDArray[Any]
     white: float
     alpha: NDArray[np.float64] | None = None
     inverted: bool = False
     orientation: int = 1
+    unit: float = 1.0
 
 
 def decode(stream: Stream, min_side: int) -> Samples:
@@ -53,13 +60,19 @@ def decode(stream: Stream, min_side: int) -> Samples:
         return _decode_scientific_tiff(stream, min_side)
     with image:
         check_size(*image.size, min_side)
+        if image.format == "TIFF":
+            tags: Any = getattr(image, "tag_v2", {})
+            _check_parts(tags)
+            if tags.get(_PLANAR) == _SEPARATE and tags.get(_BITS, (8,))[0] > 8:
+                return _decode_scientific_tiff(stream, min_side)  # Pillow mixes up deep planes
+        _use_native_order(image)
+        maximum = _use_raw_netpbm(image)
         deep = _deep_rawmode(image)
         if deep is not None:
-            return _decode_deep(image, stream, *deep)
-        _use_native_order(image)
-        maximum = _ppm_maximum(image)
+            return _decode_deep(image, stream, deep, maximum or 65535.0)
+        unit = _unit(image)
         image.load()
-        return _from_mode(image, maximum)
+        return replace(_from_mode(image, maximum), unit=unit, orientation=_orientation(image))
 
 
 def header(stream: Stream) -> tuple[str, int, int, str, int]:
@@ -128,17 +141,25 @@ def _with_rawmode(image: ImageFile.ImageFile, rawmode: str) -> None:
     ]
 
 
-def _deep_rawmode(image: ImageFile.ImageFile) -> tuple[str, float] | None:
-    """Give raw mode and white of 16-bit colour, which Pillow would cut to 8 bits; None for all else."""
-    if not image.tile:
-        return None
-    codec, _, _, args = image.tile[0]
-    if codec == "ppm" and image.mode == "RGB" and isinstance(args, tuple) and args[-1] > 255:
-        return "RGB;16B", float(args[-1])
-    rawmode = _rawmode(args)
-    if rawmode.removesuffix("B").removesuffix("L").removesuffix("N") in ("RGB;16", "RGBA;16", "LA;16"):
-        return rawmode, 65535.0
-    return None
+def _check_parts(tags: Any) -> None:
+    """Refuse a TIFF that lists fewer strips or tiles than its size needs; they would come out black."""
+    width, height = tags[_WIDTH], tags[_LENGTH]
+    if _TILE_OFFSETS in tags:
+        listed = len(tags[_TILE_OFFSETS])
+        needed = math.ceil(width / tags[_TILE_WIDTH]) * math.ceil(height / tags[_TILE_LENGTH])
+    else:
+        listed = len(tags[_STRIP_OFFSETS])
+        needed = math.ceil(height / min(tags.get(_ROWS_PER_STRIP, height), height))
+    if tags.get(_PLANAR) == _SEPARATE:
+        needed *= tags.get(_SAMPLES, 1)
+    if listed < needed:
+        raise ImageError(f"only {listed} of its {needed} parts are there. Choose a whole copy of the file.")
+
+
+def _deep_rawmode(image: ImageFile.ImageFile) -> str | None:
+    """Give the raw mode of 16-bit colour, which Pillow would cut to 8 bits; None for all else."""
+    rawmode = _rawmode(image.tile[0].args) if image.tile else ""
+    return rawmode if rawmode.rstrip("BLN") in ("RGB;16", "RGBA;16", "RGBX;16", "LA;16") else None
 
 
 def _decode_deep(image: ImageFile.ImageFile, stream: Stream, rawmode: str, white: float) -> Samples:
@@ -150,24 +171,17 @@ def _decode_deep(image: ImageFile.ImageFile, stream: Stream, rawmode: str, white
         quads = np.asarray(image).astype(np.uint16)
         values = quads[..., 0::2] * 256 + quads[..., 1::2]
     else:
-        base = rawmode.rstrip("BLN")
-        halves = []
-        for letter in (order, native if order == other else other):
-            again = _open(stream)
-            if again.format == "PPM":
-                again.tile = [t._replace(codec_name="raw", args=("RGB;16B", 0, 1)) for t in again.tile]
-            _with_rawmode(again, base + letter)
-            halves.append(np.asarray(again).astype(np.uint16))
-        values = halves[0] * 256 + halves[1]
-    colours = values.shape[2] - (1 - values.shape[2] % 2)  # an even number of samples ends with alpha
-    alpha = values[..., colours] / 65535 if values.shape[2] > colours else None
-    image.load()
-    return Samples(
-        values[..., :colours].squeeze(-1) if colours == 1 else values[..., :colours],
-        white,
-        alpha,
-        orientation=_orientation(image),
-    )
+        low = _open(stream)
+        _use_raw_netpbm(low)
+        _with_rawmode(image, rawmode.rstrip("BLN") + order)
+        _with_rawmode(low, rawmode.rstrip("BLN") + (native if order == other else other))
+        values = np.asarray(image).astype(np.uint16) * 256 + np.asarray(low)
+    alpha = values[..., -1] / 65535 if rawmode.startswith(("LA", "RGBA")) else None
+    key = image.info.get("transparency")
+    colours = values[..., 0] if rawmode.startswith("LA") else values[..., :3]
+    if isinstance(key, tuple):
+        alpha = np.any(colours != np.array(key), axis=2).astype(np.float64)
+    return Samples(colours, white, alpha, orientation=_orientation(image))
 
 
 def _use_native_order(image: ImageFile.ImageFile) -> None:
@@ -179,28 +193,47 @@ def _use_native_order(image: ImageFile.ImageFile) -> None:
             _with_rawmode(image, native)
 
 
-def _ppm_maximum(image: ImageFile.ImageFile) -> float | None:
-    """Give the range Pillow brings a PGM with more than 8 bits to."""
-    return 65535.0 if image.format == "PPM" and image.mode == "I" else None
+def _use_raw_netpbm(image: ImageFile.ImageFile) -> float | None:
+    """Have a binary PGM or PPM decoded without Pillow's rescaling and clipping; gives its maximum."""
+    if not image.tile or image.tile[0].codec_name != "ppm":
+        return 65535.0 if image.format == "PPM" and image.mode == "I" else None
+    tile = image.tile[0]
+    assert isinstance(tile.args, tuple)
+    maximum = tile.args[-1]
+    rawmode = {"L": "L", "I": "I;16B"}.get(image.mode, "RGB;16B" if maximum > 255 else "RGB")
+    image.tile = [tile._replace(codec_name="raw", args=(rawmode, 0, 1))]
+    return float(maximum)
+
+
+def _unit(image: ImageFile.ImageFile) -> float:
+    """Give the stored sample per unit of Pillow's value, where Pillow spreads 1, 2 or 4 bits over 8."""
+    if image.mode == "1":
+        return 1 / 255
+    rawmode = _rawmode(image.tile[0].args) if image.tile else ""
+    bits = rawmode.removeprefix("L;")[:1]
+    if image.mode != "L" or not rawmode.startswith("L;") or bits not in ("1", "2", "4"):
+        return 1.0
+    unit: float = (2 ** int(bits) - 1) / 255
+    key = image.info.get("transparency")
+    if isinstance(key, int):
+        image.info["transparency"] = round(key / unit)  # Pillow leaves the key as stored
+    return unit
 
 
 def _from_mode(image: ImageFile.ImageFile, maximum: float | None) -> Samples:
-    orientation = _orientation(image)
     tags: Any = getattr(image, "tag_v2", {})
     inverted = tags.get(_PHOTOMETRIC) == _MINISWHITE and image.mode in ("I;16", "I;16B", "I", "F")
     if image.mode.startswith("I;16"):
         bits = tags.get(_BITS, (16,))[0]
-        return Samples(
-            np.asarray(image), 2.0**bits - 1, _keyed_alpha(image), inverted=inverted, orientation=orientation
-        )
+        return Samples(np.asarray(image), 2.0**bits - 1, _keyed_alpha(image), inverted=inverted)
     if image.mode == "I":
         values, white = _integers(image, tags)
-        return Samples(values, maximum or white, inverted=inverted, orientation=orientation)
+        return Samples(values, maximum or white, inverted=inverted)
     if image.mode == "F":
-        return Samples(np.asarray(image), 1.0, inverted=inverted, orientation=orientation)
+        return Samples(np.asarray(image), 1.0, inverted=inverted)
     if image.mode == "L" and tags.get(_SAMPLE_FORMAT, (1,))[0] == _SIGNED:
-        return Samples(np.asarray(image).view(np.int8), 127.0, orientation=orientation)
-    return _eight_bit(image, orientation)
+        return Samples(np.asarray(image).view(np.int8), 127.0)
+    return _eight_bit(image, maximum or 255.0)
 
 
 def _integers(image: ImageFile.ImageFile, tags: Any) -> tuple[NDArray[Any], float]:
@@ -212,7 +245,7 @@ def _integers(image: ImageFile.ImageFile, tags: Any) -> tuple[NDArray[Any], floa
     return values.view(np.uint32), 2.0**bits - 1
 
 
-def _eight_bit(image: Image.Image, orientation: int) -> Samples:
+def _eight_bit(image: Image.Image, white: float) -> Samples:
     transparent = image.has_transparency_data
     if image.mode in ("1", "L", "LA", "La"):
         image = image.convert("LA" if transparent else "L")
@@ -222,10 +255,10 @@ def _eight_bit(image: Image.Image, orientation: int) -> Samples:
         raise ImageError(f"its colour model {image.mode} is not supported. Save it again as RGB or grey.")
     values = np.asarray(image)
     if not transparent:
-        return Samples(values, 255.0, orientation=orientation)
+        return Samples(values, white)
     alpha = values[..., -1] / 255
     colours = values[..., 0] if values.shape[2] == 2 else values[..., :3]
-    return Samples(colours, 255.0, alpha, orientation=orientation)
+    return Samples(colours, white, alpha)
 
 
 def _keyed_alpha(image: Image.Image) -> NDArray[np.float64] | None:
@@ -237,6 +270,19 @@ def _keyed_alpha(image: Image.Image) -> NDArray[np.float64] | None:
 def _orientation(image: Image.Image) -> int:
     """Give the rotation that is still to be applied; Pillow turns a TIFF while loading it."""
     return 1 if image.format == "TIFF" else int(image.getexif().get(_ORIENTATION, 1))
+
+
+def _tifffile_array(page: Any) -> NDArray[Any]:
+    try:
+        values: NDArray[Any] = page.asarray()
+    except ValueError as error:
+        if "imagecodecs" not in str(error):
+            raise
+        raise ImageError(
+            f"its compression ({page.compression.name}) of {page.dtype} samples is not supported. "
+            "Save it without compression."
+        ) from error
+    return np.moveaxis(values, 0, -1) if page.axes == "SYX" else values
 
 
 def _open_tifffile(stream: Stream) -> Any:
@@ -262,7 +308,7 @@ def _decode_scientific_tiff(stream: Stream, min_side: int) -> Samples:
             raise ImageError(f"its layout {page.axes} {page.shape} is not one grey or RGB picture. Save one.")
         if page.photometric not in (_MINISWHITE, 1, _RGB):
             raise ImageError("its colour model is not supported. Save it again as RGB or grey.")
-        values = np.moveaxis(page.asarray(), 0, -1) if page.axes == "SYX" else page.asarray()
+        values = _tifffile_array(page)
         white = 1.0 if page.dtype.kind == "f" else float(np.iinfo(page.dtype).max)
         values = values.reshape(*values.shape[:2], -1)
         colours = 3 if page.photometric == _RGB else 1

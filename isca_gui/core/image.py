@@ -99,12 +99,14 @@ def _save(path: str | os.PathLike[str], image: Image.Image, form: str) -> None:
 def _checked(picture: ArrayLike) -> NDArray[np.float32]:
     array = np.asarray(picture)
     if array.ndim != 2 or array.size == 0 or array.dtype.kind not in "fiub":
-        raise ImageError(f"not a grey picture: shape {array.shape}, type {array.dtype}")
+        raise ImageError(
+            f"it is not a grey picture (shape {array.shape}, type {array.dtype}). Give height × width."
+        )
     array = array.astype(np.float32)
     _check_finite(array)
     low, high = float(array.min()), float(array.max())
     if low < 0 or high > 1:
-        raise ImageError(f"its values run from {low:g} to {high:g}, outside 0 to 1")
+        raise ImageError(f"its values run from {low:g} to {high:g}, outside 0 to 1. Scale or clip them.")
     return np.ascontiguousarray(array)
 
 
@@ -151,14 +153,16 @@ def _open_regular(path: str | os.PathLike[str]) -> Iterator[decoding.Stream]:
 
 def _grey(samples: Samples, value_range: tuple[float, float] | None) -> NDArray[np.float32]:
     """Scale samples to [0, 1], weigh the channels, put transparent places on white."""
-    low, high = value_range or (0.0, samples.white)
+    low, high = (0.0, samples.white)
+    if value_range is not None:
+        low, high = (limit / samples.unit for limit in value_range)
     channels = samples.values.reshape(*samples.values.shape[:2], -1)
     weights = LUMA if channels.shape[2] == 3 else (1.0,)
     grey = np.zeros(channels.shape[:2])
     for index, weight in enumerate(weights):
         _check_finite(channels[..., index])
         scaled = (channels[..., index].astype(np.float64) - low) / (high - low)
-        _check_scaled(scaled, channels, (low, high), given=value_range is not None)
+        _check_scaled(scaled, channels, samples.unit, (low, high), given=value_range is not None)
         grey += weight * scaled
     if samples.inverted:
         grey = 1 - grey
@@ -183,13 +187,15 @@ def _check_finite(channel: NDArray[np.generic]) -> None:
 def _check_scaled(
     scaled: NDArray[np.float64],
     values: NDArray[np.generic],
+    unit: float,
     limits: tuple[float, float],
     *,
     given: bool,
 ) -> None:
     if scaled.min() >= 0 and scaled.max() <= 1:
         return
-    found = f"its values run from {values.min():g} to {values.max():g}"
+    found = f"its values run from {float(values.min()) * unit:g} to {float(values.max()) * unit:g}"
+    limits = (limits[0] * unit, limits[1] * unit)
     if given:
         raise ImageError(f"{found}, outside the given range {limits[0]:g}:{limits[1]:g}. Give a wider range.")
     raise ImageError(
