@@ -84,7 +84,7 @@ class BlockGrid:
 
     def join_stack(self, blocks: NDArray[Number]) -> NDArray[Number]:
         """Put blocks (block, image, pixel) together to pictures (image, height, width)."""
-        self._check((blocks.shape[0], blocks.shape[2]), (self.count, self.pixels), "set of blocks")
+        self._check((*blocks.shape[:1], *blocks.shape[2:]), (self.count, self.pixels), "set of blocks")
         images = blocks.shape[1]
         tiles = blocks.reshape(self.rows, self.columns, images, self.side, self.side).transpose(2, 0, 3, 1, 4)
         padded = tiles.reshape(images, self.rows * self.side, self.columns * self.side)

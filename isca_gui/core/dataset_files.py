@@ -7,6 +7,9 @@ import hashlib
 import io
 import json
 import math
+import os
+import re
+from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,10 +22,9 @@ from isca_gui.core.dataset import Dataset, DatasetError, Entry, Unreachable
 from isca_gui.core.distortions import ORIGINAL, mse
 from isca_gui.core.image import ImageError
 from isca_gui.core.progress import Progress
-from isca_gui.core.settings import DatasetSpec, SettingsError
+from isca_gui.core.settings import HIGHEST_MSE, DatasetSpec, SettingsError, check_seed
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Generator, Iterable
 
     from numpy.typing import NDArray
@@ -59,6 +61,8 @@ def save(
     With `overwrite` a dataset folder that stands there is replaced, and kept whole until then.
     """
     target = Path(folder)
+    if form not in ("tiff", "png"):
+        raise DatasetError(f"a dataset is saved as tiff or png, not {form}")
     check_target(target, overwrite=overwrite)
     try:
         with files.replacing_folder(target) as temporary:
@@ -68,6 +72,8 @@ def save(
                 rows.append(_save_picture(temporary, index, picture, entry, dataset.reference, form))
             (temporary / MANIFEST).write_bytes(_manifest(rows).encode("utf-8"))
             (temporary / DESCRIPTION).write_bytes(_description(dataset, form).encode("utf-8"))
+    except ImageError as error:
+        raise DatasetError(str(error)) from error
     except OSError as error:
         raise DatasetError(f"Cannot write dataset folder '{target}': {error.strerror or error}.") from error
     return target
@@ -81,7 +87,9 @@ def load(folder: str | os.PathLike[str]) -> Generator[Progress, None, Dataset]:
     problems: list[str] = []
     rows = _rows(folder, problems)
     spec, unreachable, hash_wanted = _read_description(folder, problems)
-    _stop_if(problems, folder)
+    rows = [row for row in rows if os.path.isfile(folder / row.file)]  # the others are listed already
+    if not rows:
+        _stop_if(problems, folder)
     rows.sort(key=lambda row: row.label != ORIGINAL)
     pictures = yield from _read_pictures(folder, rows, problems)
     if hash_wanted and reference_hash(pictures[0]) != hash_wanted:
@@ -134,7 +142,12 @@ def check_target(folder: str | os.PathLike[str], *, overwrite: bool) -> None:
         raise DatasetError(f"'{target}' holds other files. Choose a new or empty folder.")
     if not overwrite:
         raise DatasetError(f"'{target}' is a dataset already. Choose another folder or say --overwrite.")
-    foreign = sorted(names - {MANIFEST, DESCRIPTION} - {row.file for row in _rows(target, [])})
+    problems: list[str] = []
+    rows = _rows(target, problems)
+    _read_description(target, problems)
+    if problems or MANIFEST not in names:
+        raise DatasetError(f"'{target}' is not a whole dataset of this program. Choose another folder.")
+    foreign = sorted(names - {MANIFEST, DESCRIPTION} - {row.file for row in rows})
     if foreign:
         raise DatasetError(
             f"'{target}' also holds {_some(foreign)}. Move them away or choose another folder."
@@ -145,12 +158,13 @@ def _save_picture(
     folder: Path, index: int, picture: Picture, entry: Entry, reference: Picture, form: str
 ) -> tuple[str, Entry]:
     level = "" if index == 0 else f"-mse{entry.target_mse:g}"
-    name = f"{index:04d}-{entry.label}{level}.{form}"
+    label = re.sub(r"[^A-Za-z0-9+_-]", "_", entry.label)[:60]  # an imported label may be anything
+    name = f"{index:04d}-{label}{level}.{form}"
     if form == "tiff":
         image.save_tiff(folder / name, picture)
         return name, entry
     image.save_png(folder / name, picture)
-    rounded = (np.rint(picture * 255) / 255, np.rint(reference * 255) / 255)
+    rounded = [np.rint(each.astype(np.float64) * 255) / 255 for each in (picture, reference)]
     return name, replace(entry, achieved_mse=mse(*rounded))  # what the files hold, not what was asked for
 
 
@@ -188,8 +202,8 @@ def _read_description(
     try:
         document = json.loads(_text(path))
         schema = document["schema"]
-        if isinstance(schema, int) and schema > SCHEMA:
-            problems.append(f"{DESCRIPTION} is of schema {schema}, newer than this program knows; update it")
+        if schema != SCHEMA:
+            problems.append(f"{DESCRIPTION} is of schema {schema}; this program knows {SCHEMA}: update it")
             return None, (), None
         spec = document["spec"]
         return (
@@ -204,7 +218,7 @@ def _read_description(
         )
     except SettingsError as error:
         problems.append(f"{DESCRIPTION}: {error}")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         problems.append(f"{DESCRIPTION} cannot be read ({type(error).__name__}: {error})")
     return None, (), None
 
@@ -234,10 +248,10 @@ def _rows_of_manifest(folder: Path, problems: list[str]) -> list[_Row]:
         except (KeyError, TypeError, ValueError) as error:
             problems.append(f"{MANIFEST} line {number} makes no sense ({type(error).__name__}: {error})")
     names = [row.file for row in rows]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         problems.append(f"named twice in {MANIFEST}: {_some(twice)}")
-    missing = sorted(name for name in set(names) if not (folder / name).is_file())
+    missing = sorted(name for name in set(names) if not os.path.isfile(folder / name))
     if missing:
         problems.append(f"named in {MANIFEST} but not there: {_some(missing)}")
     unknown = sorted(
@@ -250,7 +264,7 @@ def _rows_of_manifest(folder: Path, problems: list[str]) -> list[_Row]:
 
 
 def _row(line: dict[str, Any]) -> _Row:
-    name, label = line["file"], line["label"].strip()
+    name, label = line["file"], (line["label"] or "").strip()
     inside = Path(name)
     if not name or inside.is_absolute() or ".." in inside.parts:
         raise ValueError(f"'{name}' is not a file inside the folder")
@@ -259,7 +273,11 @@ def _row(line: dict[str, Any]) -> _Row:
     numbers = {column: float(line[column]) for column in COLUMNS[2:5] if line.get(column)}
     if not all(math.isfinite(number) and number >= 0 for number in numbers.values()):
         raise ValueError("MSE and strength are finite and not negative")
-    return _Row(name, label, **numbers, seed=int(line.get("seed") or 0))
+    if any(numbers.get(column, 0) > HIGHEST_MSE for column in COLUMNS[2:4]):
+        raise ValueError(f"an MSE is at most {HIGHEST_MSE:g}")
+    seed = int(line.get("seed") or 0)
+    check_seed(seed)
+    return _Row(name, label, **numbers, seed=seed)
 
 
 def _rows_of_subfolders(folder: Path) -> list[_Row]:

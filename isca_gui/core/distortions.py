@@ -138,7 +138,7 @@ _LUMINANCE_TABLE = np.array(
     ]
 )
 _COARSEST = 600.0
-_LARGEST_ENTRY = 32767  # libjpeg cuts larger ones to this
+_LARGEST_ENTRY = 8191  # libjpeg-turbo keeps eight times an entry in 16 bits; larger ones wrap around
 
 
 _TABLES_PER_DOUBLING = 72  # neighbouring tables differ by 1 %; a ladder's rungs fall on whole tables
@@ -182,7 +182,8 @@ def _through_jpeg(image: Image.Image, table: tuple[int, ...]) -> NDArray[np.uint
     stream = io.BytesIO()
     # libjpeg writes a caution to standard error for tables above 8 bits unless the file is progressive;
     # the decoded pixels are the same.
-    image.save(stream, "JPEG", qtables=[list(table)], progressive=max(table) > 255)
+    # A copy each time: Pillow keeps the coder's settings on the picture, and threads share this one.
+    image.copy().save(stream, "JPEG", qtables=[list(table)], progressive=max(table) > 255)
     with Image.open(stream) as decoded:
         return np.asarray(decoded)
 

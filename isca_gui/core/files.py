@@ -56,7 +56,7 @@ def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     The folder that stood there is removed only after the new one has its name.
     """
-    target = Path(os.path.abspath(path))
+    target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(target)
     temporary = _sibling(target)
@@ -75,8 +75,8 @@ def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def remove_leftovers(target: Path) -> None:
     """Remove what a killed process of this machine left half-written beside `target`."""
-    prefix = f".{target.name}.{socket.gethostname()}-"
-    with contextlib.suppress(OSError):
+    prefix = f".{_short(target.name)}.{socket.gethostname()}-"
+    with contextlib.suppress(OSError, ValueError, OverflowError):  # names that only look like ours
         for entry in target.parent.iterdir():
             if not (entry.name.startswith(prefix) and entry.name.endswith(_PARTIAL)):
                 continue
@@ -96,8 +96,12 @@ def sync_folder(folder: Path) -> None:
 
 def _sibling(target: Path) -> Path:
     owner = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    # Names are limited to 255 bytes on common file systems; a long target name keeps its beginning only.
-    return target.with_name(f".{target.name[:60]}.{owner}{_PARTIAL}")
+    return target.with_name(f".{_short(target.name)}.{owner}{_PARTIAL}")
+
+
+def _short(name: str) -> str:
+    """Keep the beginning of a name: names are limited to 255 bytes on common file systems."""
+    return os.fsencode(name)[:60].decode("utf-8", "ignore")
 
 
 def _sync(path: Path) -> None:
@@ -125,9 +129,13 @@ def _take_place(temporary: Path, target: Path) -> None:
     if not target.exists():
         os.rename(temporary, target)
     elif not _exchange(temporary, target):
-        aside = _sibling(target)
+        aside = _sibling(target).with_suffix(".aside")  # never taken for a leftover: it may be the only copy
         os.rename(target, aside)
-        os.rename(temporary, target)
+        try:
+            os.rename(temporary, target)
+        except BaseException:
+            os.rename(aside, target)
+            raise
         os.rename(aside, temporary)
 
 

@@ -153,7 +153,7 @@ class _Search:
     def run(self, ladder: Ladder, kind: str, target: float) -> None:
         bracket = ladder.bracket(self._goal)
         if bracket is None:
-            raise UnreachableError(kind, target, ladder.maximum)
+            raise UnreachableError(kind, target, ladder.maximum * target / self._goal)
         low, high, guess = bracket
         first = (guess, self._evaluate(guess))
         low, high = self._bracket(first, low, high, kind, target)

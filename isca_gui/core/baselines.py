@@ -1,0 +1,87 @@
+"""Honest company for ISCA: PCA, kernel PCA and random projection, block by block, with the same `Model`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isca_gui.core.batched import errors, polar
+from isca_gui.core.steps import CONVERGED, STOPPED, Result, State, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from numpy.typing import NDArray
+
+    from isca_gui.core.parallel import Tick, Workers
+    from isca_gui.core.problem import Problem
+    from isca_gui.core.settings import TrainingSettings
+
+    Array = NDArray[np.floating[Any]]
+
+_PIECE = 64  # blocks at a time
+
+
+def pca(
+    problem: Problem, settings: TrainingSettings, workers: Workers
+) -> Generator[Step | Tick, bool | None, tuple[Result, Array]]:
+    """Find the leading eigenvectors of every block's covariance over the images, and the mean it is about."""
+    z = problem.coordinates
+    basis = np.empty((len(z), z.shape[2], settings.components), z.dtype)
+    offset = np.empty((len(z), z.shape[2]), z.dtype)
+
+    def work(low: int, high: int) -> None:
+        here = slice(low, high)
+        offset[here] = z[here].mean(axis=1)
+        centred = (z[here] - offset[here, None]).astype(np.float64)
+        _, vectors = np.linalg.eigh(np.swapaxes(centred, 1, 2) @ centred)
+        basis[here] = _signed(vectors[:, :, ::-1][:, :, : settings.components])
+
+    finished = yield from workers.each(work, len(z), _PIECE)
+    result = yield from _finish(problem, basis, workers, finished=finished)
+    return result, offset
+
+
+def kernel_pca(
+    problem: Problem, settings: TrainingSettings, workers: Workers
+) -> Generator[Step | Tick, bool | None, Result]:
+    """Take the leading Mercer coordinates: they are sorted by their eigenvalues already."""
+    blocks, _, width = problem.coordinates.shape
+    basis = np.zeros((blocks, width, settings.components), problem.coordinates.dtype)
+    basis[:, np.arange(settings.components), np.arange(settings.components)] = 1
+    return (yield from _finish(problem, basis, workers, finished=True))
+
+
+def random(
+    problem: Problem, settings: TrainingSettings, workers: Workers
+) -> Generator[Step | Tick, bool | None, Result]:
+    """Draw a random subspace for every block."""
+    shape = (len(problem.coordinates), problem.coordinates.shape[2], settings.components)
+    basis = polar(np.random.default_rng(settings.seed).standard_normal(shape))
+    return (yield from _finish(problem, basis.astype(problem.coordinates.dtype), workers, finished=True))
+
+
+def _finish(
+    problem: Problem, basis: Array, workers: Workers, *, finished: bool
+) -> Generator[Step | Tick, bool | None, Result]:
+    """Measure what the basis leaves over, in the same units as ISCA."""
+    figures = np.zeros(len(basis))
+
+    def work(low: int, high: int) -> None:
+        here = slice(low, high)
+        figures[here] = errors(problem.coordinates[here], basis[here], problem.c).mean(axis=1)
+
+    finished = finished and (yield from workers.each(work, len(basis), _PIECE))
+    state = State(basis, basis, np.zeros_like(basis), epoch=1)
+    if not finished:
+        return Result(state, STOPPED, ())
+    step = Step(1, float(figures.mean()), float(figures.mean()))
+    yield step
+    return Result(state, CONVERGED, (step,))
+
+
+def _signed(vectors: Array) -> Array:
+    """Turn every vector so that its largest entry is positive: results repeat on every machine."""
+    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=1)[:, None], axis=1)
+    return np.asarray(vectors * np.where(largest < 0, -1, 1))

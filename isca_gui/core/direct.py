@@ -1,0 +1,141 @@
+"""The same objective minimised directly: gradient steps on the manifold of subspaces, all images at once.
+
+For every block F(U) = mean of f over the images, with UᵀU = I. The gradient along the manifold is
+R = G − U(UᵀG); a step is U := polar factor of U − τR, with a length τ after Barzilai and Borwein for each
+block. A step that would raise F is not taken and its length is cut, so F falls in every block. It serves
+kernel ISCA unchanged, on Mercer coordinates.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isca_gui.core.batched import polar, slope
+from isca_gui.core.steps import CONVERGED, MAX_EPOCHS, STOPPED, Result, SolverError, State, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from numpy.typing import NDArray
+
+    from isca_gui.core.parallel import Tick, Workers
+    from isca_gui.core.problem import Problem
+    from isca_gui.core.settings import TrainingSettings
+
+    Array = NDArray[np.floating[Any]]
+
+_PIECE = 128  # blocks at a time
+_SHORTEST, _LONGEST = 1e-6, 1e6
+_CUT = 0.25
+
+
+@dataclass(eq=False)
+class _Descent:
+    """The blocks on their way down; each piece of work owns its slice of every array."""
+
+    problem: Problem
+    u: Array
+    lengths: Array
+    energy: Array
+    f: NDArray[np.float64]
+    gradient: Array
+    along: Array  # R
+
+    def look(self, low: int, high: int) -> None:
+        """Evaluate F, G and R where the blocks stand."""
+        here = slice(low, high)
+        self.f[here], self.gradient[here], self.along[here] = self._evaluate(here, self.u[here])
+
+    def descend(self, low: int, high: int) -> None:
+        """Try one step in every block, and take it where F does not rise."""
+        here = slice(low, high)
+        u, along, length = self.u[here], self.along[here], self.lengths[here]
+        tried = polar(u - length[:, None, None] * along)
+        f, gradient, turned = self._evaluate(here, tried)
+        taken = f <= self.f[here]
+        moved, change = tried - u, turned - along
+        squares = np.einsum("brp,brp->b", moved, moved)
+        product = np.abs(np.einsum("brp,brp->b", moved, change))
+        longer = np.divide(squares, product, out=2 * length, where=product > 0)
+        self.lengths[here] = np.clip(np.where(taken, longer, _CUT * length), _SHORTEST, _LONGEST)
+        for old, new in ((self.u, tried), (self.gradient, gradient), (self.along, turned)):
+            old[here][taken] = new[taken]
+        self.f[here][taken] = f[taken]
+
+    def _evaluate(self, here: slice, u: Array) -> tuple[Array, Array, Array]:
+        f, gradient = slope(self.problem.coordinates[here], self.energy[here], u, self.problem.c)
+        return f, gradient, gradient - u @ (np.swapaxes(u, 1, 2) @ gradient)
+
+
+def start(problem: Problem, settings: TrainingSettings) -> State:
+    """Draw an orthonormal basis for every block."""
+    blocks, _, width = problem.coordinates.shape
+    random = np.random.default_rng(settings.seed)
+    u = random.standard_normal((blocks, width, settings.components)).astype(problem.coordinates.dtype)
+    return State(polar(u), u, u, lengths=np.ones(blocks, u.dtype))
+
+
+def iterate(
+    problem: Problem, settings: TrainingSettings, workers: Workers, state: State | None = None
+) -> Generator[Step | Tick, bool | None, Result]:
+    """Descend from the start or from where another training stood; answer a report with True to stop."""
+    settings = settings.resolved()
+    assert settings.epochs is not None
+    state = state or start(problem, settings)
+    begun = time.perf_counter() - state.seconds
+    descent = yield from _begin(problem, state, workers)
+    steps: list[Step] = []
+    end, epoch, stop = MAX_EPOCHS, state.epoch, descent is None
+    while descent is not None and epoch < settings.epochs:
+        kept = (descent.u.copy(), descent.lengths.copy(), descent.gradient.copy())
+        if not (yield from workers.each(descent.descend, len(state.u), _PIECE)):
+            descent.u, descent.lengths, descent.gradient = kept
+            stop = True
+        else:
+            epoch += 1
+            step = _step(descent, epoch, time.perf_counter() - begun)
+            steps.append(step)
+            stop = bool((yield step))
+            if step.gradient < settings.tolerance:
+                end = CONVERGED
+                break
+        if stop and epoch < settings.epochs:
+            break
+    if stop and end != CONVERGED and epoch < settings.epochs:
+        end = STOPPED
+    if descent is None:
+        return Result(state, STOPPED, ())
+    objective = steps[-1].objective if steps else state.objective
+    # At a stationary point of ADMM the scaled multiplier is J = −G/ρ; here with ρ = 1.
+    final = State(
+        *(descent.u, descent.u.copy(), -descent.gradient, epoch, time.perf_counter() - begun, objective),
+        descent.lengths,
+    )
+    return Result(final, end, tuple(steps))
+
+
+def _begin(problem: Problem, state: State, workers: Workers) -> Generator[Tick, bool | None, _Descent | None]:
+    """Evaluate the start; None if told to stop before that is done."""
+    z = problem.coordinates
+    lengths = state.lengths if state.lengths is not None else np.ones(len(z), z.dtype)
+    descent = _Descent(
+        problem, state.u.copy(), lengths.copy(), np.einsum("bnr,bnr->bn", z, z),
+        np.empty(len(z)), np.empty_like(state.u), np.empty_like(state.u),
+    )  # fmt: skip
+    finished = yield from workers.each(descent.look, len(z), _PIECE)
+    return descent if finished else None
+
+
+def _step(descent: _Descent, epoch: int, seconds: float) -> Step:
+    objective = float(descent.f.mean())
+    squares = np.einsum("brp,brp->b", descent.along, descent.along, dtype=np.float64)
+    gradient = float(np.sqrt(squares.mean()))
+    if not (np.isfinite(objective) and np.isfinite(gradient)):
+        raise SolverError(f"The training diverged in iteration {epoch}; use --precision float64.")
+    unit = np.swapaxes(descent.u, 1, 2) @ descent.u - np.eye(descent.u.shape[2], dtype=descent.u.dtype)
+    off = float(np.abs(unit).max())
+    return Step(epoch, objective, objective, orthonormality=off, gradient=gradient, seconds=seconds)

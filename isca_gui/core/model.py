@@ -1,0 +1,123 @@
+"""A trained model: subspaces of all blocks, ready to project, reconstruct and be looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isca_gui.core import kernels
+from isca_gui.core.batched import polar
+from isca_gui.core.blocks import BlockGrid, centre
+from isca_gui.core.problem import kernel_settings, training_blocks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isca_gui.core.kernels import Mercer
+    from isca_gui.core.settings import TrainingSettings
+    from isca_gui.core.steps import State, Step
+
+    Array = NDArray[np.floating[Any]]
+
+_STRIP = 64  # blocks at a time
+
+
+class NotInvertible(Exception):
+    """A kernel model has no way back to pixels."""
+
+
+@dataclass(frozen=True, eq=False)
+class KernelPart:
+    """What a kernel model carries besides: its training blocks (block, image, pixel) and Θ (block, image, p).
+
+    Θ belongs to the orthonormalised basis: a new block x is projected to Θᵀk(x).
+    """
+
+    blocks: NDArray[np.float32]
+    theta: Array
+    self_similarity: NDArray[np.float64]
+    column_means: NDArray[np.float64]
+    eigenvalues: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Subspaces of all blocks.
+
+    `state` holds U, V, J (block, q, p) of ISCA, or A = ΔΘ, W, J (block, coordinate, p) of kernel ISCA.
+    `basis` is U (or A) orthonormalised: it is what projects and reconstructs. `offset` (block, q) is taken
+    away before (PCA's mean over the images; zero for ISCA).
+    """
+
+    settings: TrainingSettings
+    grid: BlockGrid
+    state: State
+    end: str
+    steps: tuple[Step, ...] = ()
+    offset: Array | None = None
+    kernel: KernelPart | None = None
+    dataset: str = ""  # digest of the training data
+    basis: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "basis", polar(self.state.u))
+
+    def transform(self, pictures: NDArray[Any]) -> Array:
+        """Project pictures (image, height, width) to (block, image, component)."""
+        blocks = training_blocks(pictures, self.grid)
+        projected = np.empty((*blocks.shape[:2], self.basis.shape[2]), self.basis.dtype)
+        for low in range(0, len(blocks), _STRIP):
+            here = slice(low, low + _STRIP)
+            projected[here] = self._project(blocks[here], here)
+        return projected
+
+    def reconstruct(self, picture: NDArray[Any], components: int | None = None) -> NDArray[np.float32]:
+        """Project a picture and come back: UUᵀx with the block's mean put back.
+
+        `components` limits the number of basis vectors used; they have no order of importance in ISCA.
+        """
+        if self.kernel is not None:
+            raise NotInvertible(
+                "A kernel model cannot reconstruct: ΘΘᵀk has one number per training picture, not per pixel. "
+                "Train ISCA or PCA to see reconstructions."
+            )
+        centred, means = centre(self.grid.split(picture))
+        basis = self.basis[:, :, :components].astype(np.float64)
+        offset = 0.0 if self.offset is None else self.offset
+        inside = np.einsum("bqp,bq->bp", basis, centred - offset)
+        blocks = np.einsum("bqp,bp->bq", basis, inside) + offset + means[:, None]
+        return self.grid.join(blocks).astype(np.float32)
+
+    def basis_picture(self, which: str, component: int) -> NDArray[np.float32]:
+        """Put one column of U, V or J of every block together in picture form."""
+        if self.kernel is not None:
+            raise NotInvertible(
+                "The variables of a kernel model have one number per training picture, not per pixel, so "
+                "there is no picture of them."
+            )
+        matrices = {"U": self.state.u, "V": self.state.v, "J": self.state.j}[which]
+        return self.grid.join(matrices[:, :, component]).astype(np.float32)
+
+    def _project(self, blocks: NDArray[Any], here: slice) -> Array:
+        if self.kernel is None:
+            centred = centre(blocks)[0]
+            if self.offset is not None:
+                centred -= self.offset[here, None]
+            return np.asarray(centred @ self.basis[here])
+        part = self.kernel
+        fitted = kernels.Mercer(
+            self.basis[here], part.eigenvalues[here], part.self_similarity[here], part.column_means[here]
+        )
+        near, _ = kernels.similarities(blocks, part.blocks[here], fitted, kernel_settings(self.settings))
+        return np.asarray(near @ part.theta[here])
+
+
+def kernel_part(blocks: NDArray[np.float32], fitted: Mercer, basis: Array) -> KernelPart:
+    """Recover Θ = ΨΥ^(−½)B = ΔᵀΥ⁻¹B of an orthonormal basis B in Mercer coordinates."""
+    inverse = np.divide(
+        1, fitted.eigenvalues, out=np.zeros_like(fitted.eigenvalues), where=fitted.eigenvalues > 0
+    )
+    theta = fitted.coordinates @ (inverse[:, :, None] * basis)
+    return KernelPart(blocks, theta, fitted.self_similarity, fitted.column_means, fitted.eigenvalues)

@@ -1,0 +1,65 @@
+"""Share out pieces of work to threads, with a place to stop every few hundredths of a second."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+
+    from numpy.typing import NDArray
+
+_TICK = 0.03  # seconds between two places to stop
+
+
+@dataclass(frozen=True)
+class Tick:
+    """A sign of life within an epoch; whoever drives the task may answer it with True to stop."""
+
+    done: int
+    total: int
+
+
+def ranges(count: int, size: int) -> Iterator[tuple[int, int]]:
+    """Cut 0 … count into pieces of `size`; the cuts never depend on the number of threads."""
+    for low in range(0, count, size):
+        yield low, min(low + size, count)
+
+
+class Workers:
+    """A pool of threads for one training; BLAS keeps to one thread while it is open."""
+
+    def __init__(self, threads: int | None = None) -> None:
+        self._pool = ThreadPoolExecutor(threads or os.cpu_count())
+        self._limits = threadpool_limits(1, "blas")
+        self.stop: NDArray[np.uint8] = np.zeros(1, dtype=np.uint8)
+
+    def close(self) -> None:
+        """End all threads; what they were doing is left."""
+        self.stop[0] = 1
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._limits.restore_original_limits()
+
+    def each(
+        self, work: Callable[[int, int], object], count: int, size: int
+    ) -> Generator[Tick, bool | None, bool]:
+        """Call work(low, high) for all pieces of 0 … count; gives False if it was told to stop."""
+        jobs = [self._pool.submit(work, low, high) for low, high in ranges(count, size)]
+        pending = set(jobs)
+        while pending:
+            _, pending = wait(pending, timeout=_TICK)
+            if pending and (yield Tick(len(jobs) - len(pending), len(jobs))):
+                self.stop[0] = 1
+                for job in pending:
+                    job.cancel()
+                wait(pending)
+                return False
+        for job in jobs:
+            job.result()
+        return True

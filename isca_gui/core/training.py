@@ -1,0 +1,121 @@
+"""From a dataset and settings to a model: one generator for all methods and solvers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isca_gui.core import admm, baselines, direct
+from isca_gui.core.batched import polar
+from isca_gui.core.blocks import BlockGrid
+from isca_gui.core.model import Model, kernel_part
+from isca_gui.core.parallel import Tick, Workers
+from isca_gui.core.problem import kernel_problem, linear_problem, training_blocks
+from isca_gui.core.settings import SettingsError
+from isca_gui.core.steps import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from isca_gui.core.dataset import Dataset
+    from isca_gui.core.problem import Problem
+    from isca_gui.core.settings import TrainingSettings
+    from isca_gui.core.steps import Result, State
+
+Reports = Step | Tick
+SOLVERS = {"admm": admm.iterate, "direct": direct.iterate}
+
+
+class Cancelled(Exception):
+    """A training was stopped before there was anything to keep."""
+
+
+def train(
+    dataset: Dataset, settings: TrainingSettings, threads: int | None = None, resume: Model | None = None
+) -> Generator[Reports, bool | None, Model]:
+    """Train a model; answer any report with True to stop and keep the model of the last whole epoch.
+
+    With `resume`, go on from where that model stands, up to the epochs of `settings`; the result is the
+    same, bit by bit, as that of one uninterrupted training.
+    """
+    settings = settings.resolved()
+    height, width = dataset.reference.shape
+    grid = BlockGrid(height, width, settings.block)
+    digest = dataset.digest()
+    if resume is not None:
+        check_resume(resume, settings, digest)
+    workers = Workers(threads)
+    try:
+        if settings.uses_kernel:
+            return (yield from _train_kernel(dataset, settings, grid, digest, workers, resume))
+        problem = linear_problem(dataset.pictures, grid, settings.precision)
+        if settings.method == "pca":
+            result, offset = yield from baselines.pca(problem, settings, workers)
+            return Model(settings, grid, result.state, result.end, result.steps, offset, dataset=digest)
+        result = yield from _solve(problem, settings, workers, resume)
+        return Model(settings, grid, result.state, result.end, _history(resume, result), dataset=digest)
+    finally:
+        workers.close()
+
+
+def problem_for(
+    dataset: Dataset, settings: TrainingSettings, workers: Workers
+) -> Generator[Tick, bool | None, Problem]:
+    """Make what the solvers work on."""
+    height, width = dataset.reference.shape
+    grid = BlockGrid(height, width, settings.block)
+    if not settings.uses_kernel:
+        return linear_problem(dataset.pictures, grid, settings.precision)
+    blocks = training_blocks(dataset.pictures, grid).astype(np.float32, copy=False)
+    problem = yield from kernel_problem(blocks, settings, workers)
+    if problem is None:
+        raise Cancelled("Stopped before the kernels were prepared; there is no model to keep.")
+    return problem
+
+
+def check_resume(model: Model, settings: TrainingSettings, digest: str) -> None:
+    """Refuse to go on with other data or other settings than a model was trained with."""
+    if settings.method not in ("isca", "kernel-isca"):
+        raise SettingsError(f"{settings.method} has no epochs to resume; train it anew")
+    if model.dataset != digest:
+        raise SettingsError("the model to resume was trained on another dataset")
+    free = {"epochs", "tolerance", "keep_every"}
+    old, new = vars(model.settings), vars(settings)
+    other = [name for name in old if name not in free and old[name] != new[name]]
+    if other:
+        raise SettingsError(f"the model to resume was trained with another {', '.join(other)}")
+
+
+def _train_kernel(
+    dataset: Dataset,
+    settings: TrainingSettings,
+    grid: BlockGrid,
+    digest: str,
+    workers: Workers,
+    resume: Model | None,
+) -> Generator[Reports, bool | None, Model]:
+    blocks = training_blocks(dataset.pictures, grid).astype(np.float32, copy=False)
+    problem = yield from kernel_problem(blocks, settings, workers)
+    if problem is None:
+        raise Cancelled("Stopped before the kernels were prepared; there is no model to keep.")
+    assert problem.mercer is not None
+    result = yield from _solve(problem, settings, workers, resume)
+    part = kernel_part(blocks, problem.mercer, polar(result.state.u))
+    steps = _history(resume, result)
+    return Model(settings, grid, result.state, result.end, steps, kernel=part, dataset=digest)
+
+
+def _solve(
+    problem: Problem, settings: TrainingSettings, workers: Workers, resume: Model | None
+) -> Generator[Reports, bool | None, Result]:
+    if settings.method == "kernel-pca":
+        return (yield from baselines.kernel_pca(problem, settings, workers))
+    if settings.method == "random":
+        return (yield from baselines.random(problem, settings, workers))
+    state: State | None = resume.state if resume is not None else None
+    return (yield from SOLVERS[settings.solver](problem, settings, workers, state))
+
+
+def _history(resume: Model | None, result: Result) -> tuple[Step, ...]:
+    return (resume.steps if resume is not None else ()) + result.steps
