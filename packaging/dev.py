@@ -35,7 +35,7 @@ VENV = ROOT / ".venv"
 PYTHON = str(VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
 STAMP = VENV / "isca-stamp"  # there only when an installation came to its end
 LINUX = sys.platform.startswith("linux")
-EXTRAS = {"run": "", "bench": "", "test": "dev", "lint": "dev"}
+EXTRAS = {"run": "", "bench": "dev", "test": "dev", "lint": "dev"}
 STAGES = {
     "ruff check": ["ruff", "check", "."],
     "ruff format": ["ruff", "format", "--check", "."],

@@ -9,7 +9,7 @@ from isca_gui.cli import common
 if TYPE_CHECKING:
     import argparse
 
-PARTS = ("dataset",)
+PARTS = ("dataset", "solvers", "growth", "memory")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     )
     if args.json:
         common.print_json({"machine": bench.machine(), "figures": [vars(figure) for figure in figures]})
-        return 0
+        return 0 if all(figure.met for figure in figures) else 1
     for figure in figures:
         print(f"{figure.name:<72} {figure.value:>9.4g} {figure.unit:<8} {figure.wanted}")
     return 0 if all(figure.met for figure in figures) else 1

@@ -37,16 +37,17 @@ _RUNAWAY = 1e6  # a basis this far from orthonormal has left for good
 
 def start(problem: Problem, settings: TrainingSettings) -> State:
     """Draw U (or Θ), V and J uniformly from [0, 1)."""
-    blocks, images, width = problem.coordinates.shape
     random = np.random.default_rng(settings.seed)
-    dtype = problem.coordinates.dtype
-    shape = (blocks, width, settings.components)
+    dtype = problem.dtype.type
+    shape = (problem.count, problem.width, settings.components)
     if problem.mercer is None:
-        u = random.random(shape).astype(dtype)
+        u = random.random(shape, dtype)
     else:  # A = ΔΘ
-        theta = random.random((blocks, images, settings.components)).astype(dtype)
-        u = np.swapaxes(problem.coordinates, 1, 2) @ theta
-    return State(u, random.random(shape).astype(dtype), random.random(shape).astype(dtype))
+        theta = random.random((problem.count, problem.images, settings.components), dtype)
+        u = np.empty(shape, dtype)
+        for index, here in enumerate(problem.slices):
+            u[here] = np.swapaxes(problem.piece(index), 1, 2) @ theta[here]
+    return State(u, random.random(shape, dtype), random.random(shape, dtype))
 
 
 def iterate(
@@ -57,7 +58,11 @@ def iterate(
     assert settings.epochs is not None
     assert settings.rho is not None
     state = state or start(problem, settings)
-    epochs = _epochs_for(problem, settings, state)
+    kind = LaneEpochs if settings.components <= MOST_COMPONENTS else BatchedEpochs
+    matrices = [state.u, state.v, state.j]
+    nothing = np.empty((0, 0, 0), problem.dtype)
+    state = replace(state, u=nothing, v=nothing, j=nothing)  # large: only one copy is kept
+    epochs = kind(problem, matrices, natural=settings.metric == "natural")
     steps: list[Step] = []
     end = MAX_EPOCHS
     while state.epoch < settings.epochs:
@@ -80,15 +85,8 @@ def iterate(
         if stop and state.epoch < settings.epochs:
             end = STOPPED
             break
-    u, v, j = epochs.state()
+    u, v, j = epochs.finish()
     return Result(replace(state, u=u, v=v, j=j), end, tuple(steps))
-
-
-def _epochs_for(problem: Problem, settings: TrainingSettings, state: State) -> LaneEpochs | BatchedEpochs:
-    natural = settings.metric == "natural" and problem.mercer is not None
-    metric = np.ones_like(problem.metric[:1]) if natural else problem.metric
-    kind = LaneEpochs if settings.components <= MOST_COMPONENTS else BatchedEpochs
-    return kind(problem, (state.u, state.v, state.j), metric)
 
 
 def _step(figures: NDArray[np.float64], state: State, rho: float, seconds: float) -> Step:

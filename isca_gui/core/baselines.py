@@ -20,25 +20,22 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.floating[Any]]
 
-_PIECE = 64  # blocks at a time
-
 
 def pca(
     problem: Problem, settings: TrainingSettings, workers: Workers
 ) -> Generator[Step | Tick, bool | None, tuple[Result, Array]]:
     """Find the leading eigenvectors of every block's covariance over the images, and the mean it is about."""
-    z = problem.coordinates
-    basis = np.empty((len(z), z.shape[2], settings.components), z.dtype)
-    offset = np.empty((len(z), z.shape[2]), z.dtype)
+    basis = np.empty((problem.count, problem.width, settings.components), problem.dtype)
+    offset = np.empty((problem.count, problem.width), problem.dtype)
 
-    def work(low: int, high: int) -> None:
-        here = slice(low, high)
-        offset[here] = z[here].mean(axis=1)
-        centred = (z[here] - offset[here, None]).astype(np.float64)
-        _, vectors = np.linalg.eigh(np.swapaxes(centred, 1, 2) @ centred)
+    def work(index: int, _: int) -> None:
+        here, z = problem.slices[index], problem.piece(index)
+        offset[here] = z.mean(axis=1)
+        centred = (z - offset[here, None]).astype(np.float64)
+        vectors = np.linalg.eigh(np.swapaxes(centred, 1, 2) @ centred).eigenvectors
         basis[here] = _signed(vectors[:, :, ::-1][:, :, : settings.components])
 
-    finished = yield from workers.each(work, len(z), _PIECE)
+    finished = yield from workers.each(work, len(problem.slices), 1)
     result = yield from _finish(problem, basis, workers, finished=finished)
     return result, offset
 
@@ -47,8 +44,7 @@ def kernel_pca(
     problem: Problem, settings: TrainingSettings, workers: Workers
 ) -> Generator[Step | Tick, bool | None, Result]:
     """Take the leading Mercer coordinates: they are sorted by their eigenvalues already."""
-    blocks, _, width = problem.coordinates.shape
-    basis = np.zeros((blocks, width, settings.components), problem.coordinates.dtype)
+    basis = np.zeros((problem.count, problem.width, settings.components), problem.dtype)
     basis[:, np.arange(settings.components), np.arange(settings.components)] = 1
     return (yield from _finish(problem, basis, workers, finished=True))
 
@@ -57,22 +53,22 @@ def random(
     problem: Problem, settings: TrainingSettings, workers: Workers
 ) -> Generator[Step | Tick, bool | None, Result]:
     """Draw a random subspace for every block."""
-    shape = (len(problem.coordinates), problem.coordinates.shape[2], settings.components)
+    shape = (problem.count, problem.width, settings.components)
     basis = polar(np.random.default_rng(settings.seed).standard_normal(shape))
-    return (yield from _finish(problem, basis.astype(problem.coordinates.dtype), workers, finished=True))
+    return (yield from _finish(problem, basis.astype(problem.dtype), workers, finished=True))
 
 
 def _finish(
     problem: Problem, basis: Array, workers: Workers, *, finished: bool
 ) -> Generator[Step | Tick, bool | None, Result]:
     """Measure what the basis leaves over, in the same units as ISCA."""
-    figures = np.zeros(len(basis))
+    figures = np.zeros(problem.count)
 
-    def work(low: int, high: int) -> None:
-        here = slice(low, high)
-        figures[here] = errors(problem.coordinates[here], basis[here], problem.c).mean(axis=1)
+    def work(index: int, _: int) -> None:
+        here = problem.slices[index]
+        figures[here] = errors(problem.piece(index), basis[here], problem.c).mean(axis=1)
 
-    finished = finished and (yield from workers.each(work, len(basis), _PIECE))
+    finished = finished and (yield from workers.each(work, len(problem.slices), 1))
     state = State(basis, basis, np.zeros_like(basis), epoch=1)
     if not finished:
         return Result(state, STOPPED, ())

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.floating[Any]]
 
-_PIECE = 32  # blocks at a time
-
 
 def polar(matrices: Array) -> Array:
     """Give the nearest matrices with orthonormal columns: A(AᵀA)^(−1/2), or by singular vectors."""
@@ -80,39 +78,46 @@ def admm_epoch(
 class BatchedEpochs:
     """ADMM epochs for more components than the compiled loops are made for; same interface."""
 
-    def __init__(self, problem: Problem, state: tuple[Array, Array, Array], metric: Array) -> None:
-        self._problem, self._metric = problem, metric
-        self._state = tuple(part.copy() for part in state)
+    def __init__(self, problem: Problem, state: list[Array], *, natural: bool) -> None:
+        problem.unpack()
+        self._problem, self._natural = problem, natural
+        self._state = [(state[0][here], state[1][here], state[2][here]) for here in problem.slices]
 
     def epoch(
         self, rho: float, eta: float, workers: Workers
     ) -> Generator[Tick, bool | None, NDArray[np.float64] | None]:
         """Run one epoch; gives per block (5, block): error, objective, ‖A−V‖², ‖V−V'‖², |AᵀA−I|, or None."""
-        data, c = self._problem.coordinates, self._problem.c
-        after = tuple(np.empty_like(part) for part in self._state)
-        figures = np.zeros((5, len(data)))
+        after = list(self._state)
+        figures: list[NDArray[np.float64]] = [np.empty(0)] * len(after)
 
-        def work(low: int, high: int) -> None:
-            here = slice(low, high)
-            metric = self._metric[here] if len(self._metric) > 1 else self._metric
-            before = (self._state[0][here], self._state[1][here], self._state[2][here])
-            (a, v, j), error = admm_epoch(data[here], metric, before, rho, eta, c, workers.stop)
-            for part, new in zip(after, (a, v, j), strict=True):
-                part[here] = new
+        def work(low: int, _: int) -> None:
+            data, metric = self._problem.piece(low), self._problem.metric(low)
+            if self._natural:
+                metric = np.ones_like(metric)
+            c = self._problem.c
+            (a, v, j), error = admm_epoch(data, metric, self._state[low], rho, eta, c, workers.stop)
+            after[low] = (a, v, j)
             unit = np.swapaxes(a, 1, 2) @ a - np.eye(a.shape[2], dtype=a.dtype)
-            figures[:, here] = (
-                error,
-                errors(data[here], polar(a), c).mean(axis=1),
-                np.sum((a - v) ** 2, axis=(1, 2)),
-                np.sum((v - before[1]) ** 2, axis=(1, 2)),
-                np.abs(unit).max(axis=(1, 2)),
-            )
+            figures[low] = np.stack(
+                [
+                    error,
+                    errors(data, polar(a), c).mean(axis=1),
+                    np.sum((a - v) ** 2, axis=(1, 2)),
+                    np.sum((v - self._state[low][1]) ** 2, axis=(1, 2)),
+                    np.abs(unit).max(axis=(1, 2)),
+                ]
+            ).astype(np.float64)
 
-        if not (yield from workers.each(work, len(data), _PIECE)):
+        if not (yield from workers.each(work, len(after), 1)):
             return None
         self._state = after
-        return figures
+        return np.concatenate(figures, axis=1)
 
     def state(self) -> tuple[Array, Array, Array]:
         """Give A, V and J, each (block, coordinate, component), as after the last whole epoch."""
-        return self._state[0].copy(), self._state[1].copy(), self._state[2].copy()
+        first, second, third = (np.concatenate(part) for part in zip(*self._state, strict=True))
+        return first, second, third
+
+    def finish(self) -> tuple[Array, Array, Array]:
+        """Give the same when no further epoch will follow."""
+        return self.state()

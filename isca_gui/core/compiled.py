@@ -302,10 +302,10 @@ def _project(basis, x, y, components):  # type: ignore[no-untyped-def]
     """Add Uᵀx to y (component·lane)."""
     p = len(components)
     lanes = y.size // p
-    for k in range(x.size // LANES):
+    for k in range(x.size // lanes):
         for lane in range(lanes):
             for i in range(p):
-                y[i * LANES + lane] += basis[(k * p + i) * LANES + lane] * x[k * LANES + lane]
+                y[i * lanes + lane] += basis[(k * p + i) * lanes + lane] * x[k * lanes + lane]
 
 
 @_compile

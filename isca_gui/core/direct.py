@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.floating[Any]]
 
-_PIECE = 128  # blocks at a time
 _SHORTEST, _LONGEST = 1e-6, 1e6
 _CUT = 0.25
 
@@ -40,22 +39,23 @@ class _Descent:
     problem: Problem
     u: Array
     lengths: Array
-    energy: Array
+    energy: list[Array]
     f: NDArray[np.float64]
     gradient: Array
     along: Array  # R
 
-    def look(self, low: int, high: int) -> None:
-        """Evaluate F, G and R where the blocks stand."""
-        here = slice(low, high)
-        self.f[here], self.gradient[here], self.along[here] = self._evaluate(here, self.u[here])
+    def look(self, index: int, _: int) -> None:
+        """Evaluate F, G and R where the blocks of a piece stand."""
+        here, z = self.problem.slices[index], self.problem.piece(index)
+        self.energy[index] = np.einsum("bnr,bnr->bn", z, z)
+        self.f[here], self.gradient[here], self.along[here] = self._evaluate(index, self.u[here])
 
-    def descend(self, low: int, high: int) -> None:
-        """Try one step in every block, and take it where F does not rise."""
-        here = slice(low, high)
+    def descend(self, index: int, _: int) -> None:
+        """Try one step in every block of a piece, and take it where F does not rise."""
+        here = self.problem.slices[index]
         u, along, length = self.u[here], self.along[here], self.lengths[here]
         tried = polar(u - length[:, None, None] * along)
-        f, gradient, turned = self._evaluate(here, tried)
+        f, gradient, turned = self._evaluate(index, tried)
         taken = f <= self.f[here]
         moved, change = tried - u, turned - along
         squares = np.einsum("brp,brp->b", moved, moved)
@@ -66,17 +66,16 @@ class _Descent:
             old[here][taken] = new[taken]
         self.f[here][taken] = f[taken]
 
-    def _evaluate(self, here: slice, u: Array) -> tuple[Array, Array, Array]:
-        f, gradient = slope(self.problem.coordinates[here], self.energy[here], u, self.problem.c)
+    def _evaluate(self, index: int, u: Array) -> tuple[Array, Array, Array]:
+        f, gradient = slope(self.problem.piece(index), self.energy[index], u, self.problem.c)
         return f, gradient, gradient - u @ (np.swapaxes(u, 1, 2) @ gradient)
 
 
 def start(problem: Problem, settings: TrainingSettings) -> State:
     """Draw an orthonormal basis for every block."""
-    blocks, _, width = problem.coordinates.shape
     random = np.random.default_rng(settings.seed)
-    u = random.standard_normal((blocks, width, settings.components)).astype(problem.coordinates.dtype)
-    return State(polar(u), u, u, lengths=np.ones(blocks, u.dtype))
+    u = random.standard_normal((problem.count, problem.width, settings.components)).astype(problem.dtype)
+    return State(polar(u), u, u, lengths=np.ones(problem.count, u.dtype))
 
 
 def iterate(
@@ -92,7 +91,7 @@ def iterate(
     end, epoch, stop = MAX_EPOCHS, state.epoch, descent is None
     while descent is not None and epoch < settings.epochs:
         kept = (descent.u.copy(), descent.lengths.copy(), descent.gradient.copy())
-        if not (yield from workers.each(descent.descend, len(state.u), _PIECE)):
+        if not (yield from workers.each(descent.descend, len(problem.slices), 1)):
             descent.u, descent.lengths, descent.gradient = kept
             stop = True
         else:
@@ -120,13 +119,14 @@ def iterate(
 
 def _begin(problem: Problem, state: State, workers: Workers) -> Generator[Tick, bool | None, _Descent | None]:
     """Evaluate the start; None if told to stop before that is done."""
-    z = problem.coordinates
-    lengths = state.lengths if state.lengths is not None else np.ones(len(z), z.dtype)
+    problem.unpack()
+    count, pieces = problem.count, len(problem.slices)
+    lengths = state.lengths if state.lengths is not None else np.ones(count, problem.dtype)
     descent = _Descent(
-        problem, state.u.copy(), lengths.copy(), np.einsum("bnr,bnr->bn", z, z),
-        np.empty(len(z)), np.empty_like(state.u), np.empty_like(state.u),
+        problem, state.u.copy(), lengths.copy(), [np.empty(0)] * pieces,
+        np.empty(count), np.empty_like(state.u), np.empty_like(state.u),
     )  # fmt: skip
-    finished = yield from workers.each(descent.look, len(z), _PIECE)
+    finished = yield from workers.each(descent.look, pieces, 1)
     return descent if finished else None
 
 

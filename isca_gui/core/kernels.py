@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+_FEW = 16  # blocks whose kernel matrices are in memory at once
 EIGENVALUE_SHARE = 1e-8  # eigenvalues below this share of the largest count as zero
 EIGENVALUE_FLOOR = 1e-12  # and so do those below this: a normalised kernel has scale 1
 
@@ -84,6 +85,22 @@ def mercer(blocks: NDArray[Any], settings: KernelSettings, least: int, dtype: st
     least
         The fewest coordinates to keep, so that as many orthonormal directions exist.
     """
+    parts = [_mercer(blocks[low : low + _FEW], settings, least) for low in range(0, len(blocks), _FEW)]
+    width = max(part.eigenvalues.shape[1] for part in parts)
+    eigenvalues = np.zeros((len(blocks), width), dtype)
+    coordinates = np.zeros((*blocks.shape[:2], width), dtype)
+    for index, part in enumerate(parts):
+        here, count = slice(index * _FEW, (index + 1) * _FEW), part.eigenvalues.shape[1]
+        eigenvalues[here, :count], coordinates[here, :, :count] = part.eigenvalues, part.coordinates
+    return Mercer(
+        *(coordinates, eigenvalues),
+        np.concatenate([part.self_similarity for part in parts]),
+        np.concatenate([part.column_means for part in parts]),
+    )
+
+
+def _mercer(blocks: NDArray[Any], settings: KernelSettings, least: int) -> Mercer:
+    """Do the same for a few blocks at once, in float64."""
     x = blocks.astype(np.float64)
     kernel = KERNELS[settings.name](x, x, settings)
     own = np.diagonal(kernel, axis1=1, axis2=2).copy()
@@ -101,7 +118,7 @@ def mercer(blocks: NDArray[Any], settings: KernelSettings, least: int, dtype: st
         padding = least - count
         coordinates = np.pad(coordinates, ((0, 0), (0, 0), (0, padding)))
         values = np.pad(values, ((0, 0), (0, padding)))
-    return Mercer(coordinates.astype(dtype), values.astype(dtype), own, means)
+    return Mercer(coordinates, values, own, means)
 
 
 def similarities(

@@ -1,13 +1,15 @@
-"""Blocks side by side: the layout `compiled.py` works on, and one epoch of ADMM over it."""
+"""Epochs of ADMM over blocks side by side, in the layout `compiled.py` works on."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isca_gui.core import compiled
 from isca_gui.core.compiled import LANES
+from isca_gui.core.problem import pack, unpack
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -19,79 +21,109 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.floating[Any]]
 
-_FLOPS_PER_PIECE = 5e7  # about a hundredth of a second
 
+@dataclass(eq=False)
+class _Piece:
+    """Some groups of blocks: their data, the state before and after an epoch, and the epoch's figures."""
 
-def pack(values: Array) -> Array:
-    """Lay (block, a, b) out as (group, a, b·lane); missing blocks of the last group are zero."""
-    groups = -(-len(values) // LANES)
-    packed = np.zeros((groups, *values.shape[1:], LANES), values.dtype)
-    for lane in range(LANES):
-        packed[: len(values[lane::LANES]), ..., lane] = values[lane::LANES]
-    return packed.reshape(groups, values.shape[1], -1)
-
-
-def unpack(packed: Array, count: int, width: int) -> Array:
-    """Undo `pack`: (group, a, width·lane) to (block, a, width)."""
-    groups, rows = packed.shape[:2]
-    blocks = packed.reshape(groups, rows, width, LANES).transpose(0, 3, 1, 2).reshape(-1, rows, width)
-    return np.ascontiguousarray(blocks[:count])
+    data: Array
+    energy: Array
+    metric: Array
+    before: Array
+    after: Array
+    figures: NDArray[np.float64]
+    objective: NDArray[np.float64]
 
 
 class LaneEpochs:
-    """ADMM epochs over packed data; reads one state and writes the other, so that an epoch can be dropped."""
+    """ADMM epochs; reads one state and writes another, so that an unfinished epoch leaves nothing behind."""
 
-    def __init__(self, problem: Problem, state: tuple[Array, Array, Array], metric: Array) -> None:
-        self._count, self._p = len(problem.coordinates), state[0].shape[2]
+    def __init__(self, problem: Problem, state: list[Array], *, natural: bool) -> None:
+        """Take over the three matrices in `state`, and empty the list: they are large."""
+        self._count, self._images, self._p = problem.count, problem.images, state[0].shape[2]
         self._components = (0,) * self._p
-        self._data = pack(problem.coordinates)
-        squares = np.einsum("bnr,bnr->bn", problem.coordinates, problem.coordinates)
-        self._energy = pack(squares[:, :, None])
-        self._metric = pack(metric[:, None])[:, 0] if len(metric) > 1 else np.repeat(metric, LANES, axis=1)
-        self._state = pack(np.concatenate(state, axis=2)).reshape(len(self._data), -1)
-        self._other = np.empty_like(self._state)
-        self._figures = np.zeros((len(self._data), 4, LANES))
-        self._objective = np.zeros((len(self._data), LANES))
-        self._kind = self._data.dtype.type
+        self._kind = problem.dtype.type
         self._c = self._kind(problem.c)
         self._tolerance = self._kind(5e-4 if self._kind == np.float32 else 1e-8)
-        images, width = problem.coordinates.shape[1:]
-        self._size = max(1, int(_FLOPS_PER_PIECE / (images * width * LANES * (self._p + 2) ** 2)))
+        problem.pack()
+        plain = natural or problem.mercer is None
+        ones = np.ones((1, problem.width * LANES), problem.dtype)
+        groups = [len(problem.packed(index)) for index in range(len(problem.slices))]
+        # One array for all pieces before and one for after: large ones go back to the system when freed.
+        before = np.empty((sum(groups), problem.width * 3 * self._p * LANES), problem.dtype)
+        after = np.empty_like(before)
+        self._pieces, start = [], 0
+        for index, (here, count) in enumerate(zip(problem.slices, groups, strict=True)):
+            rows = slice(start, start + count)
+            before[rows] = pack(np.concatenate([part[here] for part in state], axis=2)).reshape(count, -1)
+            metric = ones if plain else pack(problem.metric(index)[:, None])[:, 0]
+            self._pieces.append(_piece(problem.packed(index), metric, before[rows], after[rows]))
+            start += count
+        state.clear()
 
     def epoch(
         self, rho: float, eta: float, workers: Workers
     ) -> Generator[Tick, bool | None, NDArray[np.float64] | None]:
         """Run one epoch; gives per block (5, block): error, objective, ‖A−V‖², ‖V−V'‖², |AᵀA−I|, or None."""
-        kind, images = self._kind, self._data.shape[1]
 
-        def work(low: int, high: int) -> None:
-            compiled.admm_epoch(
-                *(self._data, self._energy, self._metric, self._state, self._other),
-                *(kind(rho), kind(eta), self._c, self._components, self._tolerance),
-                *(self._figures, workers.stop, low, high),
-            )
-            basis = self._slots(self._other[low:high], 0).reshape(high - low, -1)
-            compiled.orthonormalise(basis, self._components, self._tolerance, 0, high - low)
-            compiled.objective(
-                *(self._data[low:high], self._energy[low:high], basis, self._c, self._components),
-                *(self._objective[low:high], 0, high - low),
-            )
+        def work(low: int, _: int) -> None:
+            self._run(self._pieces[low], rho, eta, workers.stop)
 
-        finished = yield from workers.each(work, len(self._data), self._size)
-        if not finished:
+        if not (yield from workers.each(work, len(self._pieces), 1)):
             return None
-        self._state, self._other = self._other, self._state
-        errors, *rest = (self._figures[:, row].reshape(-1)[: self._count] for row in range(4))
-        objective = self._objective.reshape(-1)[: self._count]
-        return np.stack([errors / images, objective / images, *rest])
+        figures = []
+        for piece in self._pieces:
+            piece.before, piece.after = piece.after, piece.before
+            errors, *rest = (piece.figures[:, row].reshape(-1) for row in range(4))
+            objective = piece.objective.reshape(-1)
+            figures.append(np.stack([errors / self._images, objective / self._images, *rest]))
+        return self._real_blocks(figures)
 
     def state(self) -> tuple[Array, Array, Array]:
         """Give A, V and J, each (block, coordinate, component), as after the last whole epoch."""
-        whole = self._state.reshape(len(self._state), -1, 3 * self._p * LANES)
-        first, second, third = np.split(unpack(whole, self._count, 3 * self._p), 3, axis=2)
-        return first.copy(), second.copy(), third.copy()
+        width = self._pieces[0].before.shape[1] // (3 * self._p * LANES)
+        parts = [np.empty((self._count, width, self._p), self._kind) for _ in range(3)]
+        start = 0
+        for piece, size in zip(self._pieces, self._sizes(), strict=True):
+            whole = piece.before.reshape(len(piece.before), width, 3 * self._p * LANES)
+            matrices = np.split(unpack(whole, size, 3 * self._p), 3, axis=2)
+            for part, matrix in zip(parts, matrices, strict=True):
+                part[start : start + size] = matrix
+            start += size
+        return parts[0], parts[1], parts[2]
 
-    def _slots(self, state: Array, which: int) -> Array:
-        """Copy one of the three matrices out of packed states."""
-        whole = state.reshape(len(state), -1, 3, self._p * LANES)
-        return np.ascontiguousarray(whole[:, :, which])
+    def finish(self) -> tuple[Array, Array, Array]:
+        """Give the same when no further epoch will follow, with less memory."""
+        for piece in self._pieces:
+            piece.after = piece.after[:0].copy()
+        return self.state()
+
+    def _run(self, piece: _Piece, rho: float, eta: float, stop: NDArray[np.uint8]) -> None:
+        kind, groups = self._kind, len(piece.data)
+        compiled.admm_epoch(
+            *(piece.data, piece.energy, piece.metric, piece.before, piece.after),
+            *(kind(rho), kind(eta), self._c, self._components, self._tolerance, piece.figures, stop),
+            *(0, groups),
+        )
+        slots = piece.after.reshape(groups, -1, 3, self._p * LANES)
+        basis = np.ascontiguousarray(slots[:, :, 0]).reshape(groups, -1)
+        compiled.orthonormalise(basis, self._components, self._tolerance, 0, groups)
+        compiled.objective(
+            piece.data, piece.energy, basis, self._c, self._components, piece.objective, 0, groups
+        )
+
+    def _sizes(self) -> list[int]:
+        """Blocks in every piece; only the last one may have empty lanes."""
+        whole = [len(piece.data) * LANES for piece in self._pieces]
+        whole[-1] -= sum(whole) - self._count
+        return whole
+
+    def _real_blocks(self, figures: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+        return np.concatenate(figures, axis=1)[:, : self._count]
+
+
+def _piece(data: Array, metric: Array, before: Array, after: Array) -> _Piece:
+    groups, images = data.shape[:2]
+    squares = np.einsum("gnrl,gnrl->gnl", *[data.reshape(groups, images, -1, LANES)] * 2)
+    figures, objective = np.zeros((groups, 4, LANES)), np.zeros((groups, LANES))
+    return _Piece(data, squares, metric, before, after, figures, objective)

@@ -10,18 +10,16 @@ import numpy as np
 from isca_gui.core import kernels
 from isca_gui.core.batched import polar
 from isca_gui.core.blocks import BlockGrid, centre
-from isca_gui.core.problem import kernel_settings, training_blocks
+from isca_gui.core.problem import PIECE, block_pieces, kernel_settings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isca_gui.core.kernels import Mercer
+    from isca_gui.core.problem import Problem
     from isca_gui.core.settings import TrainingSettings
     from isca_gui.core.steps import State, Step
 
     Array = NDArray[np.floating[Any]]
-
-_STRIP = 64  # blocks at a time
 
 
 class NotInvertible(Exception):
@@ -30,12 +28,12 @@ class NotInvertible(Exception):
 
 @dataclass(frozen=True, eq=False)
 class KernelPart:
-    """What a kernel model carries besides: its training blocks (block, image, pixel) and Θ (block, image, p).
+    """What a kernel model carries besides: its training pictures and Θ (block, image, p).
 
     Θ belongs to the orthonormalised basis: a new block x is projected to Θᵀk(x).
     """
 
-    blocks: NDArray[np.float32]
+    pictures: NDArray[np.float32]
     theta: Array
     self_similarity: NDArray[np.float64]
     column_means: NDArray[np.float64]
@@ -66,11 +64,11 @@ class Model:
 
     def transform(self, pictures: NDArray[Any]) -> Array:
         """Project pictures (image, height, width) to (block, image, component)."""
-        blocks = training_blocks(pictures, self.grid)
-        projected = np.empty((*blocks.shape[:2], self.basis.shape[2]), self.basis.dtype)
-        for low in range(0, len(blocks), _STRIP):
-            here = slice(low, low + _STRIP)
-            projected[here] = self._project(blocks[here], here)
+        projected = np.empty((self.grid.count, len(pictures), self.basis.shape[2]), self.basis.dtype)
+        known = iter(()) if self.kernel is None else block_pieces(self.kernel.pictures, self.grid)
+        for index, blocks in enumerate(block_pieces(pictures, self.grid)):
+            here = slice(index * PIECE, index * PIECE + len(blocks))
+            projected[here] = self._project(blocks, here, next(known, None))
         return projected
 
     def reconstruct(self, picture: NDArray[Any], components: int | None = None) -> NDArray[np.float32]:
@@ -100,8 +98,8 @@ class Model:
         matrices = {"U": self.state.u, "V": self.state.v, "J": self.state.j}[which]
         return self.grid.join(matrices[:, :, component]).astype(np.float32)
 
-    def _project(self, blocks: NDArray[Any], here: slice) -> Array:
-        if self.kernel is None:
+    def _project(self, blocks: NDArray[Any], here: slice, known: NDArray[Any] | None) -> Array:
+        if self.kernel is None or known is None:
             centred = centre(blocks)[0]
             if self.offset is not None:
                 centred -= self.offset[here, None]
@@ -110,14 +108,18 @@ class Model:
         fitted = kernels.Mercer(
             self.basis[here], part.eigenvalues[here], part.self_similarity[here], part.column_means[here]
         )
-        near, _ = kernels.similarities(blocks, part.blocks[here], fitted, kernel_settings(self.settings))
+        near, _ = kernels.similarities(blocks, known, fitted, kernel_settings(self.settings))
         return np.asarray(near @ part.theta[here])
 
 
-def kernel_part(blocks: NDArray[np.float32], fitted: Mercer, basis: Array) -> KernelPart:
+def kernel_part(pictures: NDArray[np.float32], problem: Problem, basis: Array) -> KernelPart:
     """Recover Θ = ΨΥ^(−½)B = ΔᵀΥ⁻¹B of an orthonormal basis B in Mercer coordinates."""
+    fitted = problem.mercer
+    assert fitted is not None
     inverse = np.divide(
         1, fitted.eigenvalues, out=np.zeros_like(fitted.eigenvalues), where=fitted.eigenvalues > 0
     )
-    theta = fitted.coordinates @ (inverse[:, :, None] * basis)
-    return KernelPart(blocks, theta, fitted.self_similarity, fitted.column_means, fitted.eigenvalues)
+    theta = np.empty((problem.count, problem.images, basis.shape[2]), basis.dtype)
+    for index, here in enumerate(problem.slices):
+        theta[here] = problem.piece(index) @ (inverse[here, :, None] * basis[here])
+    return KernelPart(pictures, theta, fitted.self_similarity, fitted.column_means, fitted.eigenvalues)

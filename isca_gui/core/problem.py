@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isca_gui.core import ssim
 from isca_gui.core.blocks import BlockGrid, centre
+from isca_gui.core.compiled import LANES
 from isca_gui.core.kernels import KernelSettings, Mercer, mercer
-from isca_gui.core.parallel import ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterator
 
     from numpy.typing import NDArray
 
@@ -22,69 +22,148 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.floating[Any]]
 
-_STRIP = 256  # blocks that are cut, centred or decomposed at a time
+PIECE = 4 * LANES  # blocks that are worked on together; results do not depend on how pieces meet threads
 
 
-@dataclass(frozen=True, eq=False)
 class Problem:
     """Minimise Σ f over orthonormal bases, one per block: f = (‖z‖² − ‖Aᵀz‖²)/(‖z‖² + ‖Aᵀz‖² + c).
 
-    `coordinates` z are (block, image, coordinate): centred pixels for ISCA, Mercer coordinates for kernel
-    ISCA, where `mercer` holds the rest of the decomposition.
+    Coordinates z are centred pixels for ISCA, Mercer coordinates for kernel ISCA, where `mercer` holds the
+    rest of the decomposition. They lie in pieces of `PIECE` blocks, each (block, image, coordinate) or, after
+    `pack`, (group, image, coordinate·lane) as the compiled loops want them: never in memory twice.
     """
 
-    coordinates: Array
-    c: float
-    mercer: Mercer | None = None
+    def __init__(self, pieces: list[Array], c: float, mercer: Mercer | None = None) -> None:
+        self._pieces, self._packed = pieces, False
+        self._sizes = [len(piece) for piece in pieces]
+        self.c, self.mercer = c, mercer
+        self.count = sum(self._sizes)
+        self.images, self.width = pieces[0].shape[1:]
+        self.dtype = pieces[0].dtype
 
     @property
-    def metric(self) -> Array:
-        """Υ of the update (block, coordinate), or (1, coordinate) of ones for linear ISCA."""
+    def coordinates(self) -> Array:
+        """All coordinates (block, image, coordinate), copied together."""
+        return np.concatenate([self.piece(index) for index in range(len(self._pieces))])
+
+    @property
+    def slices(self) -> list[slice]:
+        """The blocks of every piece."""
+        ends = list(itertools.accumulate(self._sizes, initial=0))
+        return [slice(low, high) for low, high in itertools.pairwise(ends)]
+
+    def piece(self, index: int) -> Array:
+        """Coordinates (block, image, coordinate) of one piece."""
+        if self._packed:
+            return unpack(self._pieces[index], self._sizes[index], self.width)
+        return self._pieces[index]
+
+    def packed(self, index: int) -> Array:
+        """Coordinates (group, image, coordinate·lane) of one piece, after `pack`."""
+        return self._pieces[index]
+
+    def metric(self, index: int) -> Array:
+        """Υ of a piece's update (block, coordinate); ones for linear ISCA."""
+        here = self.slices[index]
         if self.mercer is None:
-            return np.ones((1, self.coordinates.shape[2]), self.coordinates.dtype)
-        return self.mercer.eigenvalues
+            return np.ones((self._sizes[index], self.width), self.dtype)
+        return self.mercer.eigenvalues[here]
+
+    def pack(self) -> None:
+        """Lay all pieces out in lanes."""
+        if not self._packed:
+            self._pieces = [_in_place(piece, pack(piece)) for piece in self._pieces]
+        self._packed = True
+
+    def unpack(self) -> None:
+        """Lay all pieces out in blocks again."""
+        if self._packed:
+            pieces = enumerate(self._pieces)
+            self._pieces = [_in_place(piece, self.piece(index)) for index, piece in pieces]
+        self._packed = False
 
 
-def training_blocks(pictures: NDArray[Any], grid: BlockGrid) -> NDArray[Any]:
-    """Cut pictures (image, height, width) into blocks (block, image, pixel), one row of blocks at a time."""
-    blocks = np.empty((grid.count, len(pictures), grid.pixels), pictures.dtype)
+def _in_place(old: Array, new: Array) -> Array:
+    """Put an array into another one's memory where it fits, so that memory is not used twice."""
+    if old.size != new.size:
+        return new
+    target = old.reshape(new.shape)
+    target[:] = new
+    return target
+
+
+def pack(values: Array) -> Array:
+    """Lay (block, a, b) out as (group, a, b·lane); missing blocks of the last group are zero."""
+    groups = -(-len(values) // LANES)
+    packed = np.zeros((groups, *values.shape[1:], LANES), values.dtype)
+    for lane in range(LANES):
+        packed[: len(values[lane::LANES]), ..., lane] = values[lane::LANES]
+    return packed.reshape(groups, values.shape[1], -1)
+
+
+def unpack(packed: Array, count: int, width: int) -> Array:
+    """Undo `pack`: (group, a, width·lane) to (block, a, width)."""
+    groups, rows = packed.shape[:2]
+    blocks = packed.reshape(groups, rows, width, LANES).transpose(0, 3, 1, 2).reshape(-1, rows, width)
+    return np.ascontiguousarray(blocks[:count])
+
+
+def block_pieces(pictures: NDArray[Any], grid: BlockGrid) -> Iterator[NDArray[Any]]:
+    """Cut pictures (image, height, width) into blocks (block, image, pixel), `PIECE` blocks at a time."""
+    waiting: list[NDArray[Any]] = []
     for row in range(grid.rows):
         top, bottom = row * grid.side, min((row + 1) * grid.side, grid.height)
         strip = BlockGrid(bottom - top, grid.width, grid.side)
-        blocks[row * grid.columns : (row + 1) * grid.columns] = strip.split_stack(pictures[:, top:bottom])
-    return blocks
+        waiting.append(strip.split_stack(pictures[:, top:bottom]))
+        while sum(map(len, waiting)) >= PIECE:
+            together = np.concatenate(waiting)
+            yield together[:PIECE].copy()
+            waiting = [together[PIECE:]]
+    rest = np.concatenate(waiting)
+    if len(rest):
+        yield rest
 
 
 def linear_problem(pictures: NDArray[Any], grid: BlockGrid, dtype: str) -> Problem:
     """Make the problem of linear ISCA: every block of every image with its mean removed."""
-    blocks = training_blocks(pictures, grid).astype(dtype, copy=False)
-    for low, high in ranges(len(blocks), _STRIP):
-        blocks[low:high] = centre(blocks[low:high])[0]
-    return Problem(blocks, ssim.constant(grid.pixels))
+    # One array for all: thousands of pieces of their own would leave as much memory unused between them.
+    whole = np.empty((grid.count, len(pictures), grid.pixels), dtype)
+    pieces = []
+    for index, blocks in enumerate(block_pieces(pictures, grid)):
+        pieces.append(whole[index * PIECE : index * PIECE + len(blocks)])
+        pieces[-1][:] = centre(blocks)[0]
+    return Problem(pieces, ssim.constant(grid.pixels))
 
 
 def kernel_problem(
-    blocks: NDArray[Any], settings: TrainingSettings, workers: Workers
+    pictures: NDArray[Any], grid: BlockGrid, settings: TrainingSettings, workers: Workers
 ) -> Generator[Tick, bool | None, Problem | None]:
     """Make the problem of kernel ISCA; None if it was told to stop."""
     kernel = kernel_settings(settings)
+    blocks = list(block_pieces(pictures, grid))
     parts: dict[int, Mercer] = {}
 
-    def prepare(low: int, high: int) -> None:
-        parts[low] = mercer(blocks[low:high], kernel, settings.components, settings.precision)
+    def prepare(low: int, _: int) -> None:
+        parts[low] = mercer(blocks[low], kernel, settings.components, settings.precision)
+        blocks[low] = blocks[low][:0].copy()  # its memory is needed for the coordinates
 
-    finished = yield from workers.each(prepare, len(blocks), 32)
+    finished = yield from workers.each(prepare, len(blocks), 1)
     if not finished:
         return None
     width = max(part.coordinates.shape[2] for part in parts.values())
-    pieces = [parts[low] for low in sorted(parts)]
-    joined = Mercer(
-        _joined([piece.coordinates for piece in pieces], width),
-        _joined([piece.eigenvalues for piece in pieces], width),
-        np.concatenate([piece.self_similarity for piece in pieces]),
-        np.concatenate([piece.column_means for piece in pieces]),
+    ordered = [parts.pop(index) for index in range(len(blocks))]
+    rest = Mercer(
+        np.empty((0, 0, width)),
+        np.concatenate([_widened(part.eigenvalues, width) for part in ordered]),
+        np.concatenate([part.self_similarity for part in ordered]),
+        np.concatenate([part.column_means for part in ordered]),
     )
-    return Problem(joined.coordinates, ssim.constant(blocks.shape[2]), joined)
+    pieces = []
+    for index, part in enumerate(ordered):
+        pieces.append(_widened(part.coordinates, width))
+        del part
+        ordered[index] = rest  # frees this part's coordinates
+    return Problem(pieces, ssim.constant(grid.pixels), rest)
 
 
 def kernel_settings(settings: TrainingSettings) -> KernelSettings:
@@ -94,12 +173,7 @@ def kernel_settings(settings: TrainingSettings) -> KernelSettings:
     return KernelSettings(settings.kernel, gamma, settings.coef0, settings.degree)
 
 
-def _joined(pieces: list[Array], width: int) -> Array:
-    """Stack pieces along the blocks, filled up with zeros to `width` coordinates."""
-    shape = (sum(len(piece) for piece in pieces), *pieces[0].shape[1:-1], width)
-    whole = np.zeros(shape, pieces[0].dtype)
-    start = 0
-    for piece in pieces:
-        whole[start : start + len(piece), ..., : piece.shape[-1]] = piece
-        start += len(piece)
-    return whole
+def _widened(values: Array, width: int) -> Array:
+    """Fill up with zeros to `width` coordinates."""
+    missing = width - values.shape[-1]
+    return np.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, missing)]) if missing else values

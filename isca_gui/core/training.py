@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from isca_gui.core import admm, baselines, direct
 from isca_gui.core.batched import polar
 from isca_gui.core.blocks import BlockGrid
 from isca_gui.core.model import Model, kernel_part
 from isca_gui.core.parallel import Tick, Workers
-from isca_gui.core.problem import kernel_problem, linear_problem, training_blocks
+from isca_gui.core.problem import kernel_problem, linear_problem
 from isca_gui.core.settings import SettingsError
 from isca_gui.core.steps import Step
 
@@ -47,14 +45,16 @@ def train(
         check_resume(resume, settings, digest)
     workers = Workers(threads)
     try:
-        if settings.uses_kernel:
-            return (yield from _train_kernel(dataset, settings, grid, digest, workers, resume))
-        problem = linear_problem(dataset.pictures, grid, settings.precision)
+        problem = yield from problem_for(dataset, settings, workers)
         if settings.method == "pca":
             result, offset = yield from baselines.pca(problem, settings, workers)
             return Model(settings, grid, result.state, result.end, result.steps, offset, dataset=digest)
         result = yield from _solve(problem, settings, workers, resume)
-        return Model(settings, grid, result.state, result.end, _history(resume, result), dataset=digest)
+        part = None
+        if problem.mercer is not None:
+            part = kernel_part(dataset.pictures, problem, polar(result.state.u))
+        steps = (resume.steps if resume is not None else ()) + result.steps
+        return Model(settings, grid, result.state, result.end, steps, kernel=part, dataset=digest)
     finally:
         workers.close()
 
@@ -67,8 +67,7 @@ def problem_for(
     grid = BlockGrid(height, width, settings.block)
     if not settings.uses_kernel:
         return linear_problem(dataset.pictures, grid, settings.precision)
-    blocks = training_blocks(dataset.pictures, grid).astype(np.float32, copy=False)
-    problem = yield from kernel_problem(blocks, settings, workers)
+    problem = yield from kernel_problem(dataset.pictures, grid, settings, workers)
     if problem is None:
         raise Cancelled("Stopped before the kernels were prepared; there is no model to keep.")
     return problem
@@ -87,25 +86,6 @@ def check_resume(model: Model, settings: TrainingSettings, digest: str) -> None:
         raise SettingsError(f"the model to resume was trained with another {', '.join(other)}")
 
 
-def _train_kernel(
-    dataset: Dataset,
-    settings: TrainingSettings,
-    grid: BlockGrid,
-    digest: str,
-    workers: Workers,
-    resume: Model | None,
-) -> Generator[Reports, bool | None, Model]:
-    blocks = training_blocks(dataset.pictures, grid).astype(np.float32, copy=False)
-    problem = yield from kernel_problem(blocks, settings, workers)
-    if problem is None:
-        raise Cancelled("Stopped before the kernels were prepared; there is no model to keep.")
-    assert problem.mercer is not None
-    result = yield from _solve(problem, settings, workers, resume)
-    part = kernel_part(blocks, problem.mercer, polar(result.state.u))
-    steps = _history(resume, result)
-    return Model(settings, grid, result.state, result.end, steps, kernel=part, dataset=digest)
-
-
 def _solve(
     problem: Problem, settings: TrainingSettings, workers: Workers, resume: Model | None
 ) -> Generator[Reports, bool | None, Result]:
@@ -115,7 +95,3 @@ def _solve(
         return (yield from baselines.random(problem, settings, workers))
     state: State | None = resume.state if resume is not None else None
     return (yield from SOLVERS[settings.solver](problem, settings, workers, state))
-
-
-def _history(resume: Model | None, result: Result) -> tuple[Step, ...]:
-    return (resume.steps if resume is not None else ()) + result.steps

@@ -1,0 +1,38 @@
+"""The measurements behind `isca bench`; the references they are held against are kept here."""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import TYPE_CHECKING
+
+from isca_gui.bench import datasets, memory, solvers
+from isca_gui.core.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from isca_gui.bench.figure import Figure
+
+MEASUREMENTS = {
+    "dataset": datasets.measure,
+    "solvers": solvers.measure,
+    "growth": solvers.measure_growth,
+    "memory": memory.measure,
+}
+
+
+def machine() -> dict[str, object]:
+    """Describe the machine the figures belong to."""
+    return {"python": platform.python_version(), "system": platform.platform(), "cores": os.cpu_count()}
+
+
+def measure(parts: Sequence[str], threads: int | None) -> Generator[Progress, None, list[Figure]]:
+    """Run the named measurements one after the other."""
+    figures: list[Figure] = []
+    for index, part in enumerate(parts):
+        yield Progress(index, len(parts), part)
+        for figure in MEASUREMENTS[part](threads):
+            figures.append(figure)
+            yield Progress(index, len(parts), figure.name)
+    return figures

@@ -1,0 +1,45 @@
+"""How long the paper's dataset takes, beside plain bisection."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isca_gui.bench.figure import Figure, seconds
+from isca_gui.core import dataset, distortions, image, samples, strength
+from isca_gui.core.progress import run
+from isca_gui.core.settings import DatasetSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isca_gui.core.distortions import Picture
+
+
+def measure(threads: int | None) -> Iterator[Figure]:
+    """Time the paper's 121 pictures, and the same search done by plain bisection."""
+    reference = image.read(samples.resolve("sample:camera"))
+    spec = DatasetSpec()
+    run(dataset.generate(reference, DatasetSpec(levels=(100.0,)), threads))  # imports and caches
+    whole = min(seconds(lambda: run(dataset.generate(reference, spec, threads))) for _ in range(3))
+    yield Figure("dataset: 121 pictures of 512×512", whole, "s", most=6.0)
+    wanted = [(kind, level) for kind in spec.kinds for level in spec.levels]
+    plain = seconds(lambda: np.stack([_bisect(reference, kind, level) for kind, level in wanted]))
+    name = "dataset: plain bisection (one thread, same tolerance) / ours"
+    yield Figure(name, plain / whole, "×", least=5.0)
+
+
+def _bisect(reference: Picture, kind: str, target: float) -> Picture:
+    row = distortions.DISTORTIONS[kind]
+    apply = row.prepare(reference, np.random.default_rng(0))
+    tolerance = max(strength.ABSOLUTE_TOLERANCE, row.tolerance * target)
+    low, high = 0.0, row.strongest
+    for _ in range(60):
+        middle = (low + high) / 2
+        picture = apply(middle)
+        error = distortions.mse(picture, reference)
+        if abs(error - target) <= tolerance:
+            break
+        low, high = (middle, high) if error < target else (low, middle)
+    return picture

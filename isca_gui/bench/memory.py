@@ -1,0 +1,54 @@
+"""How much memory a training takes at its peak, each measured in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from isca_gui.bench.figure import Figure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# What is measured: width, height, MSE levels of six kinds, method, and the bound in MB.
+_CASES = (
+    (512, 512, 20, "isca", 2.5 * 121 * 512 * 512 * 4 / 1e6 + 400),
+    (512, 512, 20, "kernel-isca", 2.5 * 121 * 512 * 512 * 4 / 1e6 + 400),
+    (3840, 2160, 5, "isca", 3 * 2**30 / 1e6),
+)
+
+
+def measure(threads: int | None) -> Iterator[Figure]:
+    """Train two epochs of every case and ask the system for the largest resident size."""
+    for width, height, levels, method, bound in _CASES:
+        case = json.dumps([width, height, levels, method, threads])
+        command = [sys.executable, "-m", "isca_gui.bench.memory", case]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        name = f"memory: {method}, {width}×{height}, {6 * levels + 1} pictures"
+        yield Figure(name, float(done.stdout), "MB", most=bound)
+
+
+def peak(width: int, height: int, levels: int, method: str, threads: int | None) -> float:
+    """Make a dataset, train two epochs, and give this process's largest resident size in MB."""
+    import resource
+
+    import numpy as np
+
+    from isca_gui.core import dataset, image, samples, training
+    from isca_gui.core.progress import run
+    from isca_gui.core.settings import DatasetSpec, TrainingSettings
+
+    sample = image.read(samples.resolve("sample:camera"))
+    rows, columns = np.arange(height) % 512, np.arange(width) % 512
+    reference = sample[np.ix_(rows, columns)]
+    spec = DatasetSpec(levels=tuple(45.0 * index for index in range(1, levels + 1)))
+    made = run(dataset.generate(reference, spec, threads))
+    run(training.train(made, TrainingSettings(method=method, kernel="rbf", epochs=2), threads))
+    units = 1e6 if sys.platform == "darwin" else 1e3  # bytes there, kilobytes elsewhere
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / units
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"{peak(*json.loads(sys.argv[1]))}\n")

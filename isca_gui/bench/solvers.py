@@ -1,0 +1,139 @@
+"""How long the solvers take, beside a literal reading of the paper, batched NumPy and scikit-learn."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isca_gui.bench.figure import Figure, seconds
+from isca_gui.core import admm, batched, dataset, image, samples, training
+from isca_gui.core.parallel import Workers
+from isca_gui.core.progress import run
+from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.steps import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from isca_gui.core.dataset import Dataset
+    from isca_gui.core.problem import Problem
+
+_FEW = 64  # blocks on which slow references are timed
+
+
+def measure(threads: int | None) -> Iterator[Figure]:
+    """Measure on 512×512, 121 pictures, 8×8 blocks, four components, float32."""
+    made = run(dataset.generate(image.read(samples.resolve("sample:camera")), DatasetSpec(), threads))
+    linear = TrainingSettings()
+    run(training.train(made, TrainingSettings(epochs=1), threads))  # compiles
+    steps, whole = _trained(made, linear, threads)
+    epoch = np.median(np.diff([0.0, *(step.seconds for step in steps)]))
+    yield Figure("ADMM: one epoch, 512×512, 121 pictures", float(epoch), "s")
+    workers = Workers(1)
+    problem = run(training.problem_for(made, linear, workers))
+    literal = seconds(lambda: _literal_epoch(problem)) * problem.count / _FEW
+    yield Figure("ADMM: epoch of a literal implementation / ours", literal / epoch, "×", least=400)
+    plain = seconds(lambda: _batched_epoch(problem)) * problem.count / (4 * _FEW)
+    workers.close()
+    yield Figure("ADMM: epoch in batched NumPy / ours", plain / epoch, "×", least=8)
+    yield from _kernel(made, float(epoch), threads)
+    yield from _direct(made, steps, whole, threads)
+
+
+def _kernel(made: Dataset, epoch: float, threads: int | None) -> Iterator[Figure]:
+    settings = TrainingSettings(method="kernel-isca", kernel="rbf", epochs=5)
+    workers = Workers(threads)
+    prepared = seconds(lambda: run(training.problem_for(made, settings, workers)))
+    width = run(training.problem_for(made, settings, workers)).width
+    workers.close()
+    yield Figure("kernels: Gram matrices and eigenvectors of all blocks", prepared, "s", most=10)
+    steps, _ = _trained(made, settings, threads)
+    kernel = np.median(np.diff([0.0, *(step.seconds for step in steps)]))
+    name = f"kernel ISCA: epoch ({width} coordinates) / linear epoch"
+    yield Figure(name, float(kernel) / epoch, "×", most=3.5)
+
+
+def _direct(made: Dataset, admm_steps: list[Step], whole: float, threads: int | None) -> Iterator[Figure]:
+    goal = admm_steps[-1].objective
+    yield Figure("ADMM: objective after 200 epochs", goal, "")
+    steps, took = _trained(made, TrainingSettings(solver="direct"), threads)
+    reached = next((step.seconds for step in steps if step.objective <= goal), math.inf)
+    yield Figure("direct: objective at the end", steps[-1].objective, "", most=goal)
+    yield Figure("direct: gradient norm at the end", steps[-1].gradient, "", most=1e-3)
+    yield Figure("direct: time to ADMM's objective / 200 epochs", reached / whole, "×", most=1 / 15)
+    if importlib.util.find_spec("sklearn") is not None:
+        workers = Workers(1)
+        problem = run(training.problem_for(made, TrainingSettings(), workers))
+        workers.close()
+        loop = seconds(lambda: _sklearn_loop(problem)) * problem.count / (4 * _FEW)
+        yield Figure("scikit-learn PCA in a loop / direct to ADMM's objective", loop / reached, "×", least=1)
+        yield Figure("scikit-learn PCA in a loop / direct to its own end", loop / took, "×")
+
+
+def measure_growth(threads: int | None) -> Iterator[Figure]:
+    """Fit the exponent of time against pixels and against pictures; 1 is linear."""
+    reference = np.tile(image.read(samples.resolve("sample:camera")), (2, 2))
+    for solver in ("admm", "direct"):
+        by_pixels, by_images = [], []
+        for side in (256, 512, 1024):
+            by_pixels.append((side * side, _per_epoch(reference[:side, :side], 31, solver, threads)))
+            yield Figure(f"{solver}: epoch, {side}×{side}, 31 pictures", by_pixels[-1][1], "s")
+        for images in (31, 61, 121):
+            by_images.append((images, _per_epoch(reference[:512, :512], images, solver, threads)))
+            yield Figure(f"{solver}: epoch, 512×512, {images} pictures", by_images[-1][1], "s")
+        yield Figure(f"{solver}: exponent of time against pixels", _exponent(by_pixels), "", most=1.1)
+        yield Figure(f"{solver}: exponent of time against pictures", _exponent(by_images), "", most=1.1)
+
+
+def _per_epoch(reference: np.ndarray, images: int, solver: str, threads: int | None) -> float:
+    levels = tuple(45.0 * index for index in range(1, (images - 1) // 6 + 1))
+    made = run(dataset.generate(reference, DatasetSpec(levels=levels), threads))
+    steps, _ = _trained(made, TrainingSettings(solver=solver, epochs=9, tolerance=1e-9), threads)
+    return float(np.median(np.diff([step.seconds for step in steps])))
+
+
+def _exponent(points: list[tuple[int, float]]) -> float:
+    sizes, times = np.log(np.array(points)).T
+    return float(np.polyfit(sizes, times, 1)[0])
+
+
+def _trained(made: Dataset, settings: TrainingSettings, threads: int | None) -> tuple[list[Step], float]:
+    """Train; gives the steps and the seconds that the solver itself took."""
+    steps: list[Step] = []
+    run(training.train(made, settings, threads), lambda r: steps.append(r) if isinstance(r, Step) else None)
+    return steps, steps[-1].seconds
+
+
+def _literal_epoch(problem: Problem) -> None:
+    """Read Eq. ADMM_update_2 as it is printed: block by block, image by image, with an SVD."""
+    data = problem.coordinates[:_FEW].astype(np.float64)
+    state = admm.start(problem, TrainingSettings())
+    rho, eta, c = 1.0, 0.1, problem.c
+    for block in range(_FEW):
+        u, v, j = (part[block].astype(np.float64) for part in (state.u, state.v, state.j))
+        for x in data[block]:
+            beta = x @ x + x @ u @ u.T @ x + c
+            f = (x @ x - x @ u @ u.T @ x) / beta
+            g = -2 * (1 + f) / beta * np.outer(x, x) @ u
+            u = u - eta * g - eta * rho * (u - v + j)
+            q, _, omega = np.linalg.svd(u + j, full_matrices=False)
+            v = q @ omega
+            j = j + u - v
+
+
+def _batched_epoch(problem: Problem) -> None:
+    few = 4 * _FEW
+    state = admm.start(problem, TrainingSettings())
+    begin = (state.u[:few], state.v[:few], state.j[:few])
+    ones = np.ones((few, problem.width), problem.dtype)
+    batched.admm_epoch(problem.coordinates[:few], ones, begin, 1.0, 0.1, problem.c, np.zeros(1, np.uint8))
+
+
+def _sklearn_loop(problem: Problem) -> None:
+    from sklearn.decomposition import PCA
+
+    for block in problem.coordinates[: 4 * _FEW]:
+        PCA(n_components=4).fit(block)
