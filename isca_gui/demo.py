@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import html
 import io
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy as np
 from PIL import Image
 
 from isca_gui.core import dataset, dataset_files, files, image, samples, ssim
+from isca_gui.core.dataset import DatasetError
 from isca_gui.core.distortions import DISTORTIONS
 from isca_gui.core.settings import DatasetSpec
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from isca_gui.core.progress import Progress
 
 LEVELS = (100.0, 300.0, 900.0)
+_DATASET, _REPORT = "dataset", "report.html"
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
 figure { display: inline-block; margin: 0 1rem 1rem 0; width: 18rem; vertical-align: top; }
@@ -33,16 +36,43 @@ img { width: 100%; display: block; } figcaption { font-size: .9rem; color: #555;
 def demonstrate(
     folder: str | os.PathLike[str], name: str = "sample:camera"
 ) -> Generator[Progress, None, Path]:
-    """Distort a sample in every way at three levels; gives the path of the report."""
+    """Distort a sample in every way at three levels; gives the path of the report.
+
+    What an earlier demonstration wrote is replaced when all is done; a folder with other content is refused.
+    """
+    _check_target(folder)
     reference = image.read(samples.resolve(name))
     made = yield from dataset.generate(reference, DatasetSpec(levels=LEVELS))
-    yield from dataset_files.save(made, Path(folder, "dataset"), overwrite=True)
-    report = Path(folder, "report.html").absolute()
-    files.write_text(report, _page(made, name))
-    return report
+    try:
+        with files.replacing_folder(folder) as temporary:
+            saved = yield from dataset_files.save(made, temporary / _DATASET)
+            files.write_text(temporary / _REPORT, _page(made, name, _mark(saved)))
+    except OSError as error:
+        raise DatasetError(f"Cannot write folder '{folder}': {error.strerror or error}.") from error
+    return Path(folder, _REPORT).absolute()
 
 
-def _page(made: Dataset, name: str) -> str:
+def _check_target(folder: str | os.PathLike[str]) -> None:
+    """Refuse a folder that holds anything but a demonstration, whose report bears its dataset's mark."""
+    names = dataset_files.names_in_target(folder)
+    if not names:
+        return
+    dataset_folder, report = Path(folder, _DATASET), Path(folder, _REPORT)
+    if names != {_DATASET, _REPORT} or _mark(dataset_folder).encode() not in report.read_bytes()[:1000]:
+        raise DatasetError(f"'{folder}' holds other files. Choose a new or empty folder.")
+    dataset_files.check_target(dataset_folder, overwrite=True)
+
+
+def _mark(dataset_folder: Path) -> str:
+    """Name a dataset by what says how it was made, and of which picture."""
+    try:
+        description = (dataset_folder / dataset_files.DESCRIPTION).read_bytes()
+    except OSError as error:
+        raise DatasetError(f"'{dataset_folder}' is not a dataset. Choose a new or empty folder.") from error
+    return f"ISCA Studio demonstration {hashlib.sha256(description).hexdigest()}"
+
+
+def _page(made: Dataset, name: str, mark: str) -> str:
     sections = []
     for label in made.classes[1:]:
         row = DISTORTIONS[label]
@@ -51,7 +81,8 @@ def _page(made: Dataset, name: str) -> str:
         title = html.escape(f"{row.letter} – {row.title}")
         sections.append(f"<h2>{title}</h2><p>{html.escape(row.sentence)} ({kind})</p>{figures}")
     return (
-        f"<!doctype html><html lang=en><meta charset='utf-8'><title>ISCA Studio: {html.escape(name)}</title>"
+        f"<!doctype html><html lang=en><meta charset='utf-8'><meta name=generator content='{mark}'>"
+        f"<title>ISCA Studio: {html.escape(name)}</title>"
         f"<style>{_STYLE}</style><h1>Six distortions at the same error</h1>"
         f"<p>{html.escape(name)}, brought to the same mean squared error in six ways. The error says the "
         "pictures of a column are equally far from the reference; the structural similarity (SSIM, "

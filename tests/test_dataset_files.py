@@ -21,9 +21,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from isca_gui.core import image, samples
+from isca_gui.core import files, image, samples
 from isca_gui.core.dataset import Dataset, DatasetError, Entry, generate
-from isca_gui.core.dataset_files import check_target, load, save
+from isca_gui.core.dataset_files import check_target, load, save, stored_entries
 from isca_gui.core.progress import Progress, run
 from isca_gui.core.settings import DatasetSpec
 
@@ -140,7 +140,7 @@ def test_progress_and_result(made: Dataset, tmp_path: Path) -> None:
     for task in (save(made, tmp_path / "x"), load(tmp_path / "x")):
         reports: list[Progress] = []
         run(task, reports.append)
-        assert [report.done for report in reports] == list(range(len(made.entries)))
+        assert [report.done for report in reports] == list(range(len(made.entries) + 1))
         assert {report.total for report in reports} == {len(made.entries)}
 
 
@@ -430,6 +430,43 @@ def test_one_reference_is_needed(tmp_path: Path, originals: int) -> None:
         run(load(tmp_path))
 
 
+def test_an_empty_name_is_not_the_current_folder(
+    made: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for task in (load(""), save(made, "")):
+        with pytest.raises(DatasetError, match="name of the folder is empty"):
+            run(task)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_the_current_folder_is_not_replaced(
+    made: Dataset, saved: Path, monkeypatch: pytest.MonkeyPatch, overwrite: bool
+) -> None:
+    monkeypatch.chdir(saved)
+    before = contents(saved.parent)
+    with pytest.raises(DatasetError, match="current folder"):
+        run(save(made, ".", overwrite=overwrite))
+    assert contents(saved.parent) == before
+
+
+def test_what_was_killed_between_renames_comes_back_and_is_protected(made: Dataset, saved: Path) -> None:
+    aside = files._sibling(saved).with_suffix(".aside")
+    saved.rename(aside)
+    with pytest.raises(DatasetError, match="already"):
+        run(save(made, saved))
+    saved.rename(aside)
+    assert run(load(saved)).digest() == made.digest()
+    assert [path.name for path in saved.parent.iterdir()] == ["saved"]
+
+
+@pytest.mark.parametrize("form", ["tiff", "png"])
+def test_entries_are_told_as_the_files_have_them(made: Dataset, tmp_path: Path, form: str) -> None:
+    folder = run(save(made, tmp_path / "set", form=form))
+    assert stored_entries(made, form) == run(load(folder)).entries
+
+
 @pytest.mark.parametrize("name", ["nowhere", "file", "empty"])
 def test_no_dataset_there(tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("mine")
@@ -454,6 +491,7 @@ def test_a_manifest_with_many_rows_is_read_quickly(tmp_path: Path) -> None:
 UNSAFE = [
     "a/b", "..", "../up", "x/../../../../evil", "/absolute", "a\\b", "..\\..\\evil", "c:evil", "con",
     ".hidden", "a:b*?<>|", "two words", "tab\there", "ünïcödé 図", "x" * 300, "🙂" * 70, "line\nbreak",
+    "carriage\rreturn", "end\r", " spaces ", " original", "\udcff", "a\u2028b",
     '"quoted"', "nul\0l", "trailing.", "-rf", "a,b", "original2", "'", "%s", "{0}",
 ]  # fmt: skip
 
@@ -478,7 +516,7 @@ def check_label(tmp_path: Path, label: str) -> None:
     assert all(name.startswith("deep/target/") for name in contents(outside))
     assert all("/" not in name for name in contents(target))
     loaded = run(load(target))
-    assert loaded.labels == ("original", label.strip())
+    assert loaded.labels == ("original", label)
     # Nobody but us needs to be able to write the name, but everybody must be able to copy it.
     assert not any(re.search(r'[<>:"|?*\\\x00-\x1f]', name) for name in contents(target))
 
@@ -492,6 +530,40 @@ def test_labels_never_leave_the_folder(tmp_path: Path, label: str) -> None:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_label_comes_back_or_is_refused(tmp_path: Path, label: str) -> None:
     check_label(tmp_path, label)
+
+
+@posix
+@pytest.mark.parametrize("name", [b"fog ", b"fog\r", b"\xff"])
+def test_a_subfolder_whose_name_is_no_label(tmp_path: Path, name: bytes) -> None:
+    write(tmp_path, "original/r.png")
+    try:
+        write(tmp_path, os.fsdecode(name + b"/1.png"))
+    except image.ImageError:
+        pytest.skip("the file system does not take this name")
+    with pytest.raises(DatasetError, match="rename the subfolder"):
+        run(load(tmp_path))
+
+
+def test_only_two_levels_of_folders_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, "original/r.png")
+    write(tmp_path, "blur/1.png")
+    write(tmp_path, "blur/deep/2.png")
+    write(tmp_path, "deep/er/3.png")
+    iterdir, seen = Path.iterdir, set()
+
+    def noted(folder: Path) -> object:
+        seen.add(folder.relative_to(tmp_path).as_posix())
+        return iterdir(folder)
+
+    monkeypatch.setattr(Path, "iterdir", noted)
+    assert run(load(tmp_path)).labels == ("original", "blur")
+    assert seen == {".", "original", "blur", "deep"}
+
+
+def test_two_references_are_not_saved(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="only the reference"):
+        run(save(with_label("original"), tmp_path / "set"))
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_imported_label_with_a_path_in_it(tmp_path: Path) -> None:

@@ -328,8 +328,64 @@ with files.replacing_folder(sys.argv[1]) as temporary:
     monkeypatch.setattr(files, "_exchange", lambda first, second: False)
     with pytest.raises(ValueError, match="stop"), files.replacing_folder(target):
         raise ValueError("stop")
-    held = {path.name for path in tmp_path.rglob("*")}
-    assert held & {"old", "new"}
+    assert names(tmp_path) == ["folder"]
+    assert names(target) == ["old"]
+
+
+def aside(target: Path) -> Path:
+    return files._sibling(target).with_suffix(".aside")
+
+
+def test_a_folder_left_aside_is_restored_only_where_nothing_stands(tmp_path: Path) -> None:
+    target = tmp_path / "folder"
+    for number in (1, 2):
+        left = aside(target)
+        left.mkdir()
+        (left / str(number)).write_bytes(b"")
+        time.sleep(0.05)  # the clock of the file system may be coarse
+    files.restore_folder(target)
+    assert names(target) == ["2"]  # the newer one
+    files.restore_folder(target)
+    assert names(target) == ["2"]
+    assert len(names(tmp_path)) == 2
+
+
+@pytest.mark.parametrize(("first", "second"), [("a", "a.b"), ("n" * 80 + "1", "n" * 80 + "2")])
+def test_a_folder_left_aside_is_not_taken_for_anothers(tmp_path: Path, first: str, second: str) -> None:
+    for left, wanted in ((first, second), (second, first)):
+        folder = aside(tmp_path / left)
+        folder.mkdir()
+        files.restore_folder(tmp_path / wanted)
+        assert names(tmp_path) == [folder.name]
+        folder.rmdir()
+
+
+@pytest.mark.usefixtures("umask", "system")
+@pytest.mark.parametrize("wanted", [0o700, 0o750, 0o755])
+def test_a_replaced_folder_keeps_its_mode(tmp_path: Path, wanted: int) -> None:
+    target = tmp_path / "folder"
+    target.mkdir()
+    target.chmod(wanted)
+    with files.replacing_folder(target) as temporary:
+        (temporary / "new").write_bytes(b"new")
+    assert mode(target) == wanted
+
+
+def test_windows_flushes_only_what_may_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    opened: list[int] = []
+    real = os.open
+
+    def noted(path: Path, flags: int) -> int:
+        opened.append(flags)
+        return real(path, flags)
+
+    monkeypatch.setattr(os, "open", noted)
+    for system in ("posix", "nt"):
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "name", system)
+            files._sync(tmp_path / "file")
+    assert opened == [os.O_RDONLY, os.O_RDWR]
 
 
 def test_a_linked_folder_is_written_through(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 from PIL import Image
 
 from isca_gui import bench, cli
+from isca_gui.bench.figure import Figure
 from isca_gui.core import dataset_files, decoding, distortions, samples, strength
 from isca_gui.core.dataset import Entry, Unreachable
 from isca_gui.core.image import ImageInfo
@@ -168,7 +169,7 @@ def test_the_distortions_of_the_table_are_all_there() -> None:
 
 
 def test_keys_and_columns_are_named() -> None:
-    classes = (Entry, Unreachable, ImageInfo, samples.Sample, strength.Distorted, bench.Figure)
+    classes = (Entry, Unreachable, ImageInfo, samples.Sample, strength.Distorted, Figure)
     keys = {name for one in classes for name in one.__dataclass_fields__} - {"picture"}
     keys |= {
         *dataset_files.COLUMNS,

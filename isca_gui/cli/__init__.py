@@ -3,50 +3,79 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import os
+import re
 import signal
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import isca_gui
+from isca_gui.cli import common
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 # Each command is a module beside this one with `add_arguments(parser)` and `run(args) -> exit code`.
 COMMANDS = {
     "dataset": "make labelled distorted versions of a picture at exact MSE levels",
     "distort": "distort one picture to an exact MSE",
-    "info": "say what a picture or a dataset folder holds",
+    "train": "learn a subspace for every block of a dataset and write a model file",
+    "info": "say what a picture, a dataset folder or a model holds",
     "samples": "list the bundled sample pictures",
     "bench": "measure the speed of this machine and program",
     "demo": "run the whole program once on a sample picture and write a report",
 }
-FAILED, WRONG_USE = 1, 2
+FAILED, WRONG_USE, STOPPED = 1, 2, 130
+# By name, so that an error about one module loads no other: the solvers alone take half a second.
+_EXIT_CODES = {
+    "isca_gui.core.settings.SettingsError": WRONG_USE,
+    "isca_gui.core.steps.Cancelled": STOPPED,
+    "isca_gui.core.archive.ArchiveError": FAILED,
+    "isca_gui.core.dataset.DatasetError": FAILED,
+    "isca_gui.core.decoding.ImageError": FAILED,
+    "isca_gui.core.steps.SolverError": FAILED,
+    "isca_gui.core.strength.UnreachableError": FAILED,
+    "builtins.OSError": FAILED,
+    "builtins.MemoryError": FAILED,
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the `isca` command; gives its exit code (0 done, 1 the work failed, 2 wrong use)."""
-    _use_utf8()
-    args = _parser().parse_args(argv)
-    previous = signal.signal(signal.SIGTERM, _terminate)
+    with _standard_streams(), _interruptible() as signals:
+        try:
+            return _run(sys.argv[1:] if argv is None else argv)
+        except (KeyboardInterrupt, Exception) as error:
+            code = _explain(error, stopped=bool(signals))
+            if code is None:
+                raise
+            return code
+        finally:
+            _silence_if_broken(sys.stderr)
+
+
+def _run(words: Sequence[str]) -> int:
     try:
+        args = _parser().parse_args(_join_negative(words))
         return int(importlib.import_module(f"isca_gui.cli.{args.command}").run(args))
-    except KeyboardInterrupt:
-        print("isca: stopped; nothing half-written is left", file=sys.stderr)
-        return 130
-    except BrokenPipeError:  # the reader of our output has gone, as in `isca samples | head -1`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
-    except Exception as error:
-        code = _exit_code(error)
-        if code is None:
-            raise
-        print(f"isca: {error}", file=sys.stderr)
-        return code
     finally:
-        signal.signal(signal.SIGTERM, previous)
+        sys.stdout.flush()  # here a failure can still be told; when Python ends it cannot
+
+
+def _join_negative(words: Sequence[str]) -> list[str]:
+    """Write `--range -1:1` as `--range=-1:1`: argparse would take the value for an option."""
+    joined: list[str] = []
+    for index, word in enumerate(words):
+        if word == "--":  # only names follow
+            return [*joined, *words[index:]]
+        follows_option = bool(joined) and re.fullmatch(r"--[a-z-]+", joined[-1])
+        if follows_option and re.match(r"-(\d|\.\d|inf)[^:]*:", word):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -64,25 +93,77 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _exit_code(error: Exception) -> int | None:
-    """Tell errors with a message for the user from mistakes of the program, which keep their traceback."""
-    from isca_gui.core.dataset import DatasetError
-    from isca_gui.core.image import ImageError
-    from isca_gui.core.settings import SettingsError
-    from isca_gui.core.strength import UnreachableError
-
-    if isinstance(error, SettingsError):
-        return WRONG_USE
-    if isinstance(error, ImageError | DatasetError | UnreachableError | OSError | MemoryError):
+def _explain(error: BaseException, *, stopped: bool) -> int | None:
+    """Say what went wrong and give the exit code; None for a mistake of the program."""
+    output_is_broken = _silence_if_broken(sys.stdout)
+    if stopped or isinstance(error, KeyboardInterrupt):
+        common.say("isca: stopped; nothing half-written is left")
+        return STOPPED
+    if isinstance(error, BrokenPipeError):  # the reader has gone, as in `isca samples | head -1`
         return FAILED
-    return None
+    if output_is_broken and isinstance(error, OSError):
+        common.say(f"isca: cannot write to standard output: {error.strerror or error}")
+        return FAILED
+    code = _exit_code(error)
+    if code is not None:
+        common.say(f"isca: {error}")
+    return code
 
 
-def _terminate(*_: object) -> NoReturn:
-    raise KeyboardInterrupt
+def _exit_code(error: BaseException) -> int | None:
+    """Tell errors with a message for the user from mistakes of the program, which keep their traceback."""
+    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
+    return next((_EXIT_CODES[name] for name in names if name in _EXIT_CODES), None)
 
 
-def _use_utf8() -> None:
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+@contextlib.contextmanager
+def _interruptible() -> Iterator[list[int]]:
+    """Make SIGINT and SIGTERM raise KeyboardInterrupt, and list those that came.
+
+    The list is needed because NumPy turns an interruption of its own import into an ImportError.
+    """
+    came: list[int] = []
+
+    def stop(number: int, _: object) -> NoReturn:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    # What the shell has us ignore (nohup) stays ignored; None is a handler that could not be put back.
+    ours = {number: old for number, old in handlers.items() if old not in (signal.SIG_IGN, None)}
+    try:
+        for number in ours:
+            signal.signal(number, stop)
+        yield came
+    finally:
+        for number, old in ours.items():
+            signal.signal(number, old)
+
+
+def _silence_if_broken(stream: TextIO) -> bool:
+    """Tell whether a stream cannot be written; if so drop what it holds, or Python's end fails on it."""
+    try:
+        stream.flush()
+    except OSError:
+        with contextlib.suppress(OSError), open(os.devnull, "wb") as nothing:
+            os.dup2(nothing.fileno(), stream.fileno())
+        return True
+    return False
+
+
+@contextlib.contextmanager
+def _standard_streams() -> Iterator[None]:
+    """Write UTF-8 in any locale, and to nowhere where there is no standard output or error.
+
+    A stream is None if it was closed, and in a Windows program without a console. Left so, argparse would
+    fail, and print would write messages for standard error to standard output.
+    """
+    redirections = {"stdout": contextlib.redirect_stdout, "stderr": contextlib.redirect_stderr}
+    with contextlib.ExitStack() as stack:
+        for name, redirect in redirections.items():
+            stream = getattr(sys, name)
+            if stream is None:
+                stack.enter_context(redirect(stack.enter_context(open(os.devnull, "w", encoding="utf-8"))))
+            elif hasattr(stream, "reconfigure"):
+                stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+        yield

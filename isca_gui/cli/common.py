@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import math
 import sys
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 def add_image(parser: argparse.ArgumentParser) -> None:
     """Add the argument IMAGE and how to scale it."""
-    parser.add_argument("image", metavar="IMAGE", help="a picture file, or sample:NAME")
+    parser.add_argument("image", metavar="IMAGE", type=name, help="a picture file, or sample:NAME")
     parser.add_argument(
         "--range", dest="value_range", metavar="LOW:HIGH", type=_range,
         help="sample values that stand for black and white (needed for float pictures outside 0 to 1)",
@@ -38,18 +40,56 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
 
 
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    """Add --seed."""
+    parser.add_argument(
+        "--seed", type=whole, default=0, metavar="N", help="seed of all randomness (default: %(default)s)"
+    )
+
+
+# Readers of arguments raise ArgumentTypeError: for a ValueError argparse would show the reader's own name.
+
+
+def name(text: str) -> str:
+    """Refuse an empty name, which would stand for the current folder."""
+    if not text:
+        raise argparse.ArgumentTypeError("the name is empty")
+    return text
+
+
+def whole(text: str) -> int:
+    """Read a whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number") from None
+
+
 def positive(text: str) -> int:
     """Read a whole number of at least 1."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is less than 1")
-    return number
+    value = whole(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{value} is less than 1")
+    return value
+
+
+def number(text: str) -> float:
+    """Read a number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number") from None
 
 
 def _range(text: str) -> tuple[float, float]:
-    low, high = (float(part) for part in text.split(":"))
-    if not low < high:
-        raise argparse.ArgumentTypeError(f"'{text}' is not LOW:HIGH with the lower value first")
+    try:
+        low, high = (float(part) for part in text.split(":"))
+    except ValueError:
+        low = high = math.nan
+    if not (low < high and math.isfinite(high - low)):
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not LOW:HIGH, two finite numbers with the lower value first"
+        )
     return low, high
 
 
@@ -63,6 +103,12 @@ def read_image(args: argparse.Namespace) -> NDArray[np.float32]:
 def print_json(document: dict[str, Any]) -> None:
     """Print one JSON document on standard output."""
     print(json.dumps(document, indent=2, allow_nan=False))
+
+
+def say(text: str) -> None:
+    """Print a line on standard error; where that cannot be done it is no reason to fail."""
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
 
 
 def run_with_progress(task: Generator[Any, None, Result], title: str, *, quiet: bool = False) -> Result:
@@ -107,4 +153,4 @@ class _PlainLines:
         if report.what == self._stage and now - self._last < 2:
             return
         self._stage, self._last = report.what, now
-        print(f"{self._title}: {report.what}, {report.done} of {report.total}", file=sys.stderr, flush=True)
+        say(f"{self._title}: {report.what}, {report.done} of {report.total}")

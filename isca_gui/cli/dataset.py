@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isca_gui.cli import common
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command's arguments."""
     common.add_image(parser)
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="the folder to write")
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", type=common.name, required=True, help="the folder to write"
+    )
     parser.add_argument(
         "--kinds", metavar="A,B,…",
         help="distortions, such as blur,jpeg or the mixture blur+jpeg (default: the paper's six)",
@@ -24,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--levels", metavar="FROM:TO:STEP", default="45:900:45",
         help="MSE levels on the 0-255 scale, or a list A,B,C (default: %(default)s)",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, help="seed of all randomness (default: %(default)s)")
+    common.add_seed(parser)
     parser.add_argument("--format", choices=("tiff", "png"), default="tiff", help="float32 TIFF or 8-bit PNG")
     parser.add_argument("--overwrite", action="store_true", help="replace a dataset that stands there")
     common.add_threads(parser)
@@ -36,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     from isca_gui.core import dataset, dataset_files
     from isca_gui.core.settings import DatasetSpec, parse_levels
 
-    kinds = tuple(args.kinds.split(",")) if args.kinds else DatasetSpec.kinds
+    kinds = DatasetSpec.kinds if args.kinds is None else tuple(args.kinds.split(","))
     spec = DatasetSpec(kinds, parse_levels(args.levels), args.seed)
     dataset_files.check_target(args.output, overwrite=args.overwrite)  # before the work, not after it
     reference = common.read_image(args)
@@ -48,15 +51,18 @@ def run(args: argparse.Namespace) -> int:
         "dataset", quiet=args.json,
     )  # fmt: skip
     if args.json:
-        common.print_json({"folder": str(folder), **summary(made)})
+        stored = replace(made, entries=dataset_files.stored_entries(made, args.format))
+        common.print_json({"folder": str(folder), **summary(stored)})
         return 0
     print(f"{len(made.entries)} pictures in {folder}")
     for missed in made.unreachable:
-        print(
-            f"left out: {missed.kind} at MSE {missed.target_mse:g}; "
-            f"this picture reaches {missed.maximum_mse:.1f} at most"
-        )
+        print(left_out(**vars(missed)))
     return 0
+
+
+def left_out(kind: str, target_mse: float, maximum_mse: float) -> str:
+    """Say what could not be reached."""
+    return f"left out: {kind} at MSE {target_mse:g}; this picture reaches {maximum_mse:.1f} at most"
 
 
 def summary(dataset: Dataset) -> dict[str, object]:

@@ -16,6 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="DIR",
+        type=common.name,
         default="isca-demo",
         help="the folder to write (default: %(default)s)",
     )

@@ -1,11 +1,13 @@
-"""`isca info`: what a picture or a dataset folder holds."""
+"""`isca info`: what a picture, a dataset folder or a model file holds."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from isca_gui.cli import common
+from isca_gui.cli import common, train
+from isca_gui.cli.dataset import left_out, summary
 
 if TYPE_CHECKING:
     import argparse
@@ -19,8 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print what is there."""
-    path = Path(args.image)
-    document = _folder(path) if path.is_dir() else _picture(args)
+    document = _document(args)
     if args.json:
         common.print_json(document)
         return 0
@@ -29,27 +30,39 @@ def run(args: argparse.Namespace) -> int:
             value = ", ".join(f"{count} {label}" for label, count in value.items())
         if not isinstance(value, list):
             print(f"{name.replace('_', ' ')}: {value}")
+    for missed in document.get("unreachable", ()):
+        print(left_out(**missed))
     return 0
 
 
-def _folder(path: Path) -> dict[str, object]:
-    from isca_gui.cli.dataset import summary
+def _document(args: argparse.Namespace) -> dict[str, Any]:
+    path = Path(args.image)
+    if path.is_dir():
+        return _folder(args)
+    return train.describe_model(path) if path.suffix == ".isca" else _picture(args)
+
+
+def _folder(args: argparse.Namespace) -> dict[str, Any]:
     from isca_gui.core import dataset_files
+    from isca_gui.core.settings import SettingsError
 
-    dataset = common.run_with_progress(dataset_files.load(path), "dataset", quiet=True)
-    return {"kind": "dataset", "folder": str(path), **summary(dataset)}
+    if args.value_range is not None:
+        raise SettingsError(f"--range is for a picture; '{args.image}' is a folder")
+    dataset = common.run_with_progress(dataset_files.load(args.image), "dataset", quiet=True)
+    return {"kind": "dataset", "folder": str(Path(args.image)), **summary(dataset)}
 
 
-def _picture(args: argparse.Namespace) -> dict[str, object]:
+def _picture(args: argparse.Namespace) -> dict[str, Any]:
     from isca_gui.core import image, samples
 
     path = samples.resolve(args.image)
     header = image.describe(path)
     picture = common.read_image(args)
+    height, width = picture.shape  # as it is used: turned wherever in the file the EXIF data stands
     return {
         "kind": "picture",
         "file": str(path),
-        **vars(header),
+        **vars(replace(header, width=width, height=height)),
         "mean": round(float(picture.mean()), 4),
         "variance_0_255": round(float(picture.astype(float).var() * 255**2), 1),
     }

@@ -57,6 +57,7 @@ def iterate(
     settings = settings.resolved()
     assert settings.epochs is not None
     assert settings.rho is not None
+    assert settings.tolerance is not None
     state = state or start(problem, settings)
     kind = LaneEpochs if settings.components <= MOST_COMPONENTS else BatchedEpochs
     matrices = [state.u, state.v, state.j]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isca_gui.core.batched import errors, polar
-from isca_gui.core.steps import CONVERGED, STOPPED, Result, State, Step
+from isca_gui.core.steps import CONVERGED, Cancelled, Result, State, Step
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -69,9 +69,9 @@ def _finish(
         figures[here] = errors(problem.piece(index), basis[here], problem.c).mean(axis=1)
 
     finished = finished and (yield from workers.each(work, len(problem.slices), 1))
-    state = State(basis, basis, np.zeros_like(basis), epoch=1)
     if not finished:
-        return Result(state, STOPPED, ())
+        raise Cancelled(f"Stopped before {problem.count} blocks were done; there is no model to keep.")
+    state = State(basis, basis, np.zeros_like(basis), epoch=1)
     step = Step(1, float(figures.mean()), float(figures.mean()))
     yield step
     return Result(state, CONVERGED, (step,))

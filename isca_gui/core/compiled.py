@@ -51,6 +51,7 @@ def _inverse_root(work, components, tolerance):  # type: ignore[no-untyped-def]
     zero, one = work.dtype.type(0), work.dtype.type(1)
     half, three = work.dtype.type(0.5), work.dtype.type(3)
     tiny, hopeless = work.dtype.type(1e-30), work.dtype.type(1e10)
+    spread = work.dtype.type(1 / 1.7)
     for lane in range(lanes):
         bound = tiny  # largest row sum: no eigenvalue lies above it
         for i in range(p):
@@ -58,6 +59,7 @@ def _inverse_root(work, components, tolerance):  # type: ignore[no-untyped-def]
             for j in range(p):
                 total += abs(work[(i * p + j) * LANES + lane])
             bound = max(bound, total)
+        bound *= spread  # eigenvalues up to 1.7 converge too, and the small ones sooner
         work[scale0 * LANES + lane] = np.sqrt(one / bound)
         for i in range(p):
             for j in range(p):
@@ -325,3 +327,25 @@ def objective(data, energy, basis, c, components, sums, low, high):  # type: ign
                 for i in range(p):
                     s += y[i * LANES + lane] * y[i * LANES + lane]
                 sums[group, lane] += (a[lane] - s) / (a[lane] + s + c)
+
+
+def prepare(components: int, precision: str) -> None:
+    """Compile, or read from the cache, what an epoch of ADMM calls; some seconds the first time."""
+    if components > MOST_COMPONENTS:
+        return
+    kind = np.dtype(precision).type
+    tuple_of = (0,) * components
+    data, energy = np.zeros((1, 1, LANES), kind), np.zeros((1, 1, LANES), kind)
+    state, figures, sums = (
+        np.zeros((1, 3 * components * LANES), kind),
+        np.zeros((1, 4, LANES)),
+        np.zeros((1, LANES)),
+    )
+    one, none = kind(1), (0, 0)
+    admm_epoch(
+        *(data, energy, data[0], state, state.copy(), one, one, one, tuple_of, one, figures),
+        *(np.zeros(1, np.uint8), *none),
+    )
+    basis = np.zeros((1, components * LANES), kind)
+    orthonormalise(basis, tuple_of, one, *none)
+    objective(data, energy, basis, one, tuple_of, sums, *none)

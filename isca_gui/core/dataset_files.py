@@ -9,6 +9,7 @@ import json
 import math
 import os
 import re
+import unicodedata
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -60,18 +61,21 @@ def save(
 
     With `overwrite` a dataset folder that stands there is replaced, and kept whole until then.
     """
-    target = Path(folder)
     if form not in ("tiff", "png"):
         raise DatasetError(f"a dataset is saved as tiff or png, not {form}")
-    check_target(target, overwrite=overwrite)
+    check_target(folder, overwrite=overwrite)
+    _check_labels(dataset)
+    target, count = Path(folder), len(dataset.entries)
     try:
         with files.replacing_folder(target) as temporary:
             rows = []
             for index, (picture, entry) in enumerate(zip(dataset.pictures, dataset.entries, strict=True)):
-                yield Progress(index, len(dataset.entries), "saving")
-                rows.append(_save_picture(temporary, index, picture, entry, dataset.reference, form))
+                yield Progress(index, count, "saving")
+                stored = _stored(entry, picture, dataset.reference, form)
+                rows.append((_save_picture(temporary, index, picture, entry, form), stored))
             (temporary / MANIFEST).write_bytes(_manifest(rows).encode("utf-8"))
             (temporary / DESCRIPTION).write_bytes(_description(dataset, form).encode("utf-8"))
+            yield Progress(count, count, "saving")  # the last place to stop: now it gets its name
     except ImageError as error:
         raise DatasetError(str(error)) from error
     except OSError as error:
@@ -81,6 +85,8 @@ def save(
 
 def load(folder: str | os.PathLike[str]) -> Generator[Progress, None, Dataset]:
     """Read a dataset folder, a folder of pictures with a manifest, or one with a subfolder per label."""
+    _check_name(folder)
+    files.restore_folder(folder)
     folder = Path(folder)
     if not folder.is_dir():
         raise DatasetError(f"'{folder}' is not a folder. Choose a dataset folder.")
@@ -120,6 +126,7 @@ def _read_pictures(
             problems.append(f"{row.file} is {found}, the others are {wanted}")
     _stop_if(problems, folder)
     assert stack is not None
+    yield Progress(len(rows), len(rows), "reading")
     return stack
 
 
@@ -130,23 +137,22 @@ def reference_hash(reference: Picture) -> str:
 
 def check_target(folder: str | os.PathLike[str], *, overwrite: bool) -> None:
     """Refuse a folder to save to that holds anything the user could miss."""
+    names = names_in_target(folder)
     target = Path(folder)
-    if not target.exists():
-        return
-    if not target.is_dir():
-        raise DatasetError(f"'{target}' is a file. Choose another folder.")
-    names = {path.name for path in target.iterdir()}
     if not names:
         return
     if DESCRIPTION not in names:
         raise DatasetError(f"'{target}' holds other files. Choose a new or empty folder.")
     if not overwrite:
         raise DatasetError(f"'{target}' is a dataset already. Choose another folder or say --overwrite.")
-    problems: list[str] = []
+    problems = [] if MANIFEST in names else [f"{MANIFEST} is missing"]
     rows = _rows(target, problems)
     _read_description(target, problems)
-    if problems or MANIFEST not in names:
-        raise DatasetError(f"'{target}' is not a whole dataset of this program. Choose another folder.")
+    if problems:
+        raise DatasetError(
+            f"'{target}' is not a whole dataset of this program and nothing else: {problems[0]}. "
+            "Choose another folder."
+        )
     foreign = sorted(names - {MANIFEST, DESCRIPTION} - {row.file for row in rows})
     if foreign:
         raise DatasetError(
@@ -154,18 +160,70 @@ def check_target(folder: str | os.PathLike[str], *, overwrite: bool) -> None:
         )
 
 
-def _save_picture(
-    folder: Path, index: int, picture: Picture, entry: Entry, reference: Picture, form: str
-) -> tuple[str, Entry]:
+def names_in_target(folder: str | os.PathLike[str]) -> set[str]:
+    """Give what is in a folder that is to be replaced; refuse what is no folder or must not be replaced."""
+    _check_name(folder)
+    files.restore_folder(folder)
+    target = Path(folder)
+    if not target.exists():
+        return set()
+    if not target.is_dir():
+        raise DatasetError(f"'{target}' is a file. Choose another folder.")
+    if files.is_current_folder(target):
+        raise DatasetError(f"'{target}' is the current folder. Choose another, such as a new one inside it.")
+    return {path.name for path in target.iterdir()}
+
+
+def stored_entries(dataset: Dataset, form: str) -> tuple[Entry, ...]:
+    """Give the entries as a folder of this form has them: a PNG is rounded, which changes its MSE."""
+    return tuple(
+        _stored(entry, picture, dataset.reference, form)
+        for entry, picture in zip(dataset.entries, dataset.pictures, strict=True)
+    )
+
+
+def _stored(entry: Entry, picture: Picture, reference: Picture, form: str) -> Entry:
+    if form == "tiff":
+        return entry
+    rounded = [np.rint(each.astype(np.float64) * 255) / 255 for each in (picture, reference)]
+    return replace(entry, achieved_mse=mse(*rounded))
+
+
+def _check_name(folder: str | os.PathLike[str]) -> None:
+    if not os.fspath(folder):  # Path("") would be the current folder
+        raise DatasetError("The name of the folder is empty. Choose a folder.")
+
+
+def _check_labels(dataset: Dataset) -> None:
+    """Refuse to save what could not be loaded again."""
+    for label in dataset.classes:
+        try:
+            _check_label(label)
+        except ValueError as error:
+            raise DatasetError(f"The dataset cannot be saved: {error}. Choose another label.") from None
+    if dataset.labels.count(ORIGINAL) > 1:
+        raise DatasetError(f"The dataset cannot be saved: only the reference is labelled '{ORIGINAL}'.")
+
+
+def _check_label(label: str) -> None:
+    """Refuse, by a ValueError, a label that does not come back from a manifest as it is."""
+    if not label.strip():
+        raise ValueError("the label is empty")
+    if label != label.strip():
+        raise ValueError(f"the label {label!r} begins or ends with a space")
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in label):
+        raise ValueError(f"the label {label!r} is not one line of text")
+
+
+def _save_picture(folder: Path, index: int, picture: Picture, entry: Entry, form: str) -> str:
     level = "" if index == 0 else f"-mse{entry.target_mse:g}"
     label = re.sub(r"[^A-Za-z0-9+_-]", "_", entry.label)[:60]  # an imported label may be anything
     name = f"{index:04d}-{label}{level}.{form}"
     if form == "tiff":
         image.save_tiff(folder / name, picture)
-        return name, entry
-    image.save_png(folder / name, picture)
-    rounded = [np.rint(each.astype(np.float64) * 255) / 255 for each in (picture, reference)]
-    return name, replace(entry, achieved_mse=mse(*rounded))  # what the files hold, not what was asked for
+    else:
+        image.save_png(folder / name, picture)
+    return name
 
 
 def _manifest(rows: Iterable[tuple[str, Entry]]) -> str:
@@ -224,9 +282,8 @@ def _read_description(
 
 
 def _rows(folder: Path, problems: list[str]) -> list[_Row]:
-    rows = (
-        _rows_of_manifest(folder, problems) if (folder / MANIFEST).exists() else _rows_of_subfolders(folder)
-    )
+    has_manifest = (folder / MANIFEST).exists()
+    rows = (_rows_of_manifest if has_manifest else _rows_of_subfolders)(folder, problems)
     originals = [row.file for row in rows if row.label == ORIGINAL]
     if len(originals) != 1:
         problems.append(
@@ -268,8 +325,7 @@ def _row(line: dict[str, Any]) -> _Row:
     inside = Path(name)
     if not name or inside.is_absolute() or ".." in inside.parts:
         raise ValueError(f"'{name}' is not a file inside the folder")
-    if not label:
-        raise ValueError("the label is empty")
+    _check_label(label)
     numbers = {column: float(line[column]) for column in COLUMNS[2:5] if line.get(column)}
     if not all(math.isfinite(number) and number >= 0 for number in numbers.values()):
         raise ValueError("MSE and strength are finite and not negative")
@@ -280,15 +336,34 @@ def _row(line: dict[str, Any]) -> _Row:
     return _Row(name, label, **numbers, seed=seed)
 
 
-def _rows_of_subfolders(folder: Path) -> list[_Row]:
+def _rows_of_subfolders(folder: Path, problems: list[str]) -> list[_Row]:
     """One subfolder per label; the reference is `original/x.png` or the one picture beside the subfolders."""
-    rows = []
-    for path in sorted(folder.rglob("*")):
-        inside = path.relative_to(folder)
-        if path.suffix.lower() in PICTURE_SUFFIXES and path.is_file() and len(inside.parts) <= 2:
-            label = inside.parts[0] if len(inside.parts) == 2 else ORIGINAL
-            rows.append(_Row(inside.as_posix(), label))
+    rows = [_Row(path.name, ORIGINAL) for path in _pictures_in(folder, problems)]
+    for subfolder in sorted(path for path in _inside(folder, problems) if path.is_dir()):
+        found = _pictures_in(subfolder, problems)
+        rows += [_Row(path.relative_to(folder).as_posix(), subfolder.name) for path in found]
+        if found:
+            try:
+                _check_label(subfolder.name)
+            except ValueError as error:
+                problems.append(f"{error}: rename the subfolder")
     return rows
+
+
+def _pictures_in(folder: Path, problems: list[str]) -> list[Path]:
+    return sorted(
+        path
+        for path in _inside(folder, problems)
+        if path.suffix.lower() in PICTURE_SUFFIXES and path.is_file()
+    )
+
+
+def _inside(folder: Path, problems: list[str]) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError as error:
+        problems.append(f"{folder.name} cannot be read ({error.strerror or error})")
+        return []
 
 
 def _entry(row: _Row, picture: Picture, reference: Picture) -> Entry:

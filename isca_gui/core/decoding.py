@@ -76,16 +76,18 @@ def decode(stream: Stream, min_side: int) -> Samples:
 
 
 def header(stream: Stream) -> tuple[str, int, int, str, int]:
-    """Read format, width, height, pixel type and number of frames without decoding."""
+    """Read format, width, height (once turned), pixel type and number of frames without decoding."""
     try:
         with _open(stream) as image:
             kind = f"16-bit {image.mode}" if _deep_rawmode(image) else _MODE_NAMES.get(image.mode, image.mode)
-            return str(image.format), *image.size, kind, int(getattr(image, "n_frames", 1))
+            size = _turned(image.size, _orientation(image) if _has_early_exif(image) else 1)
+            return str(image.format), *size, kind, int(getattr(image, "n_frames", 1))
     except UnidentifiedImageError:
         with _open_tifffile(stream) as tiff:
             page = tiff.pages.first
             kind = f"{page.dtype}, {page.samplesperpixel} sample(s) a pixel"
-            return "TIFF", page.imagewidth, page.imagelength, kind, len(tiff.pages)
+            size = _turned((page.imagewidth, page.imagelength), _tifffile_orientation(page))
+            return "TIFF", *size, kind, len(tiff.pages)
 
 
 def check_size(width: int, height: int, min_side: int) -> None:
@@ -272,6 +274,20 @@ def _orientation(image: Image.Image) -> int:
     return 1 if image.format == "TIFF" else int(image.getexif().get(_ORIENTATION, 1))
 
 
+def _has_early_exif(image: Image.Image) -> bool:
+    """Tell whether EXIF data can be had without decoding; in a PNG it may stand behind the pixels."""
+    return image.format != "PNG" or bool({"exif", "Raw profile type exif"} & image.info.keys())
+
+
+def _turned(size: tuple[int, int], orientation: int) -> tuple[int, int]:
+    return size[::-1] if orientation in (5, 6, 7, 8) else size
+
+
+def _tifffile_orientation(page: Any) -> int:
+    tag = page.tags.get(_ORIENTATION)
+    return int(tag.value) if tag is not None else 1
+
+
 def _tifffile_array(page: Any) -> NDArray[Any]:
     try:
         values: NDArray[Any] = page.asarray()
@@ -313,11 +329,10 @@ def _decode_scientific_tiff(stream: Stream, min_side: int) -> Samples:
         values = values.reshape(*values.shape[:2], -1)
         colours = 3 if page.photometric == _RGB else 1
         alpha = values[..., colours] / white if values.shape[2] > colours and page.extrasamples else None
-        tag = page.tags.get(_ORIENTATION)
         return Samples(
             values[..., 0] if colours == 1 else values[..., :3],
             white,
             alpha,
             inverted=page.photometric == _MINISWHITE,
-            orientation=int(tag.value) if tag is not None else 1,
+            orientation=_tifffile_orientation(page),
         )

@@ -84,6 +84,7 @@ def iterate(
     """Descend from the start or from where another training stood; answer a report with True to stop."""
     settings = settings.resolved()
     assert settings.epochs is not None
+    assert settings.tolerance is not None
     state = state or start(problem, settings)
     begun = time.perf_counter() - state.seconds
     descent = yield from _begin(problem, state, workers)

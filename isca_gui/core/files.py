@@ -9,13 +9,15 @@ import shutil
 import socket
 import sys
 import uuid
+import zlib
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_PARTIAL = ".partial"
+_PARTIAL, _ASIDE = ".partial", ".aside"
+_LONGEST_NAME = 60  # bytes of a target's name in those beside it; file systems allow 255 in all
 
 
 @contextlib.contextmanager
@@ -54,15 +56,19 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a temporary folder that takes the place of `path` when the block ends.
 
-    The folder that stood there is removed only after the new one has its name.
+    The folder that stood there is removed only after the new one has its name and its permissions. It is
+    another folder then: see `is_current_folder`.
     """
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
+    restore_folder(target)
     remove_leftovers(target)
     temporary = _sibling(target)
     temporary.mkdir()
     try:
         yield temporary
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copymode(target, temporary)
         for folder, _, names in os.walk(temporary):
             for name in names:
                 _sync(Path(folder, name))
@@ -73,9 +79,37 @@ def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     sync_folder(target.parent)
 
 
+def restore_folder(path: str | os.PathLike[str]) -> None:
+    """Put a folder back that a process killed between the renames of `_take_place` left under another name.
+
+    To be called before it is decided whether anything stands at `path`. A process that is alive and just
+    between its renames fails with an error then; nothing is lost.
+    """
+    target = Path(os.path.realpath(path))
+    with contextlib.suppress(OSError):
+        if os.path.lexists(target):
+            return
+        prefix = _prefix(target)
+        found = [
+            entry
+            for entry in target.parent.iterdir()
+            if entry.name.startswith(prefix) and entry.name.endswith(_ASIDE)
+        ]
+        if found:
+            os.rename(max(found, key=lambda entry: entry.stat().st_ctime_ns), target)
+
+
+def is_current_folder(path: str | os.PathLike[str]) -> bool:
+    """Tell whether `path` is the current folder; replaced, it would be gone under the user's feet."""
+    try:
+        return os.path.samefile(path, os.curdir)
+    except OSError:
+        return False
+
+
 def remove_leftovers(target: Path) -> None:
     """Remove what a killed process of this machine left half-written beside `target`."""
-    prefix = f".{_short(target.name)}.{socket.gethostname()}-"
+    prefix = _prefix(target)
     with contextlib.suppress(OSError, ValueError, OverflowError):  # names that only look like ours
         for entry in target.parent.iterdir():
             if not (entry.name.startswith(prefix) and entry.name.endswith(_PARTIAL)):
@@ -95,17 +129,25 @@ def sync_folder(folder: Path) -> None:
 
 
 def _sibling(target: Path) -> Path:
-    owner = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    return target.with_name(f".{_short(target.name)}.{owner}{_PARTIAL}")
+    return target.with_name(f"{_prefix(target)}{os.getpid()}-{uuid.uuid4().hex[:8]}{_PARTIAL}")
+
+
+def _prefix(target: Path) -> str:
+    """Begin the names of this machine's temporary files and folders for `target`."""
+    return f".{_short(target.name)}.{socket.gethostname()}-"
 
 
 def _short(name: str) -> str:
-    """Keep the beginning of a name: names are limited to 255 bytes on common file systems."""
-    return os.fsencode(name)[:60].decode("utf-8", "ignore")
+    """Shorten a long name, with a checksum that tells it from others that begin alike."""
+    encoded = os.fsencode(name)
+    if len(encoded) <= _LONGEST_NAME:
+        return name
+    return f"{encoded[: _LONGEST_NAME - 9].decode('utf-8', 'ignore')}~{zlib.crc32(encoded):08x}"
 
 
 def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+    # Windows flushes only what is open for writing; POSIX also what may only be read.
+    descriptor = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
     try:
         os.fsync(descriptor)
     finally:
@@ -129,7 +171,8 @@ def _take_place(temporary: Path, target: Path) -> None:
     if not target.exists():
         os.rename(temporary, target)
     elif not _exchange(temporary, target):
-        aside = _sibling(target).with_suffix(".aside")  # never taken for a leftover: it may be the only copy
+        # Never taken for a leftover: until the second rename it is the only copy, see `restore_folder`.
+        aside = _sibling(target).with_suffix(_ASIDE)
         os.rename(target, aside)
         try:
             os.rename(temporary, target)

@@ -70,7 +70,10 @@ def read(
 
 
 def describe(path: str | os.PathLike[str]) -> ImageInfo:
-    """Read the header of a picture file; width and height are as stored, before any EXIF rotation."""
+    """Read the header of a picture file; width and height are those after EXIF rotation.
+
+    EXIF data behind the pixels of a PNG is not looked for: that would mean decoding them.
+    """
     with _one_error(path), _open_regular(path) as stream:
         return ImageInfo(*decoding.header(stream))
 

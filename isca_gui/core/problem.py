@@ -11,13 +11,14 @@ from isca_gui.core import ssim
 from isca_gui.core.blocks import BlockGrid, centre
 from isca_gui.core.compiled import LANES
 from isca_gui.core.kernels import KernelSettings, Mercer, mercer
+from isca_gui.core.parallel import Tick
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from numpy.typing import NDArray
 
-    from isca_gui.core.parallel import Tick, Workers
+    from isca_gui.core.parallel import Workers
     from isca_gui.core.settings import TrainingSettings
 
     Array = NDArray[np.floating[Any]]
@@ -124,14 +125,18 @@ def block_pieces(pictures: NDArray[Any], grid: BlockGrid) -> Iterator[NDArray[An
         yield rest
 
 
-def linear_problem(pictures: NDArray[Any], grid: BlockGrid, dtype: str) -> Problem:
-    """Make the problem of linear ISCA: every block of every image with its mean removed."""
+def linear_problem(
+    pictures: NDArray[Any], grid: BlockGrid, dtype: str
+) -> Generator[Tick, bool | None, Problem | None]:
+    """Make the problem of linear ISCA: every block of every image with its mean removed; None if stopped."""
     # One array for all: thousands of pieces of their own would leave as much memory unused between them.
     whole = np.empty((grid.count, len(pictures), grid.pixels), dtype)
     pieces = []
     for index, blocks in enumerate(block_pieces(pictures, grid)):
         pieces.append(whole[index * PIECE : index * PIECE + len(blocks)])
         pieces[-1][:] = centre(blocks)[0]
+        if (yield Tick(index * PIECE, grid.count)):
+            return None
     return Problem(pieces, ssim.constant(grid.pixels))
 
 

@@ -41,7 +41,7 @@ class TrainingSettings:
     epochs: int | None = None  # most epochs of ADMM, or iterations of the direct solver
     rho: float | None = None  # ADMM's penalty ρ
     eta: float = 0.1  # ADMM's learning rate η
-    tolerance: float = 0.0  # converged below this; 0 runs all epochs, as published
+    tolerance: float | None = None  # converged below this; 0, as published, runs all epochs
     gamma: float | None = None  # the kernel's γ; None is 1/q
     coef0: float = 1.0
     degree: int = 3  # of the polynomial kernel
@@ -78,7 +78,7 @@ class TrainingSettings:
             self,
             epochs=self.epochs or (200 if direct else _PAPER_EPOCHS.get(self.method, 1)),
             rho=self.rho or _PAPER_RHO.get(self.method, 1.0),
-            tolerance=self.tolerance or (1e-3 if direct else 0.0),
+            tolerance=self.tolerance if self.tolerance is not None else (1e-3 if direct else 0.0),
             gamma=self.gamma or 1.0 / self.block**2,
         )
 

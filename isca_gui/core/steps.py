@@ -19,6 +19,10 @@ class SolverError(Exception):
     """A training has diverged; the message names the epoch and what to lower."""
 
 
+class Cancelled(Exception):
+    """A training was stopped before there was anything to keep."""
+
+
 @dataclass(frozen=True)
 class Step:
     """One epoch of ADMM, or one iteration of the direct solver. All figures are better when lower.

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import threading
+from concurrent.futures import Future, wait
+from typing import TYPE_CHECKING, TypeVar
 
-from isca_gui.core import admm, baselines, direct
+from isca_gui.core import admm, baselines, compiled, direct
 from isca_gui.core.batched import polar
 from isca_gui.core.blocks import BlockGrid
 from isca_gui.core.model import Model, kernel_part
 from isca_gui.core.parallel import Tick, Workers
 from isca_gui.core.problem import kernel_problem, linear_problem
 from isca_gui.core.settings import SettingsError
-from isca_gui.core.steps import Step
+from isca_gui.core.steps import CONVERGED, Cancelled, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from isca_gui.core.dataset import Dataset
     from isca_gui.core.problem import Problem
     from isca_gui.core.settings import TrainingSettings
     from isca_gui.core.steps import Result, State
 
+Answer = TypeVar("Answer")
 Reports = Step | Tick
 SOLVERS = {"admm": admm.iterate, "direct": direct.iterate}
-
-
-class Cancelled(Exception):
-    """A training was stopped before there was anything to keep."""
 
 
 def train(
@@ -40,11 +39,13 @@ def train(
     settings = settings.resolved()
     height, width = dataset.reference.shape
     grid = BlockGrid(height, width, settings.block)
-    digest = dataset.digest()
-    if resume is not None:
-        check_resume(resume, settings, digest)
     workers = Workers(threads)
     try:
+        digest = yield from _in_background(dataset.digest)
+        if resume is not None:
+            check_resume(resume, settings, digest)
+        if settings.method in ("isca", "kernel-isca") and settings.solver == "admm":
+            yield from _in_background(lambda: compiled.prepare(settings.components, settings.precision))
         problem = yield from problem_for(dataset, settings, workers)
         if settings.method == "pca":
             result, offset = yield from baselines.pca(problem, settings, workers)
@@ -65,11 +66,12 @@ def problem_for(
     """Make what the solvers work on."""
     height, width = dataset.reference.shape
     grid = BlockGrid(height, width, settings.block)
-    if not settings.uses_kernel:
-        return linear_problem(dataset.pictures, grid, settings.precision)
-    problem = yield from kernel_problem(dataset.pictures, grid, settings, workers)
+    if settings.uses_kernel:
+        problem = yield from kernel_problem(dataset.pictures, grid, settings, workers)
+    else:
+        problem = yield from linear_problem(dataset.pictures, grid, settings.precision)
     if problem is None:
-        raise Cancelled("Stopped before the kernels were prepared; there is no model to keep.")
+        raise Cancelled("Stopped before the blocks were prepared; there is no model to keep.")
     return problem
 
 
@@ -84,6 +86,26 @@ def check_resume(model: Model, settings: TrainingSettings, digest: str) -> None:
     other = [name for name in old if name not in free and old[name] != new[name]]
     if other:
         raise SettingsError(f"the model to resume was trained with another {', '.join(other)}")
+    new_tolerance, old_tolerance = settings.resolved().tolerance or 0.0, model.settings.tolerance or 0.0
+    if model.end == CONVERGED and new_tolerance >= old_tolerance:
+        raise SettingsError("the model to resume has converged; say --tol with a lower number to go on")
+
+
+def _in_background(work: Callable[[], Answer]) -> Generator[Tick, bool | None, Answer]:
+    """Do what cannot be interrupted in a thread that is left to itself when told to stop."""
+    answer: Future[Answer] = Future()
+
+    def settle() -> None:
+        try:
+            answer.set_result(work())
+        except Exception as error:  # noqa: BLE001 - handed on to whoever waits
+            answer.set_exception(error)
+
+    threading.Thread(target=settle, daemon=True).start()
+    while wait([answer], timeout=0.03).not_done:
+        if (yield Tick(0, 1)):
+            raise Cancelled("Stopped before the solver was prepared; there is no model to keep.")
+    return answer.result()
 
 
 def _solve(
