@@ -1,4 +1,4 @@
-"""The headless demonstration: a sample picture distorted in every way, with a report to look at."""
+"""The headless demonstration: a sample picture distorted in every way, subspaces learned, and a report."""
 
 from __future__ import annotations
 
@@ -12,23 +12,33 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image
 
-from isca_gui.core import dataset, dataset_files, files, image, samples, ssim
+from isca_gui.core import dataset, dataset_files, files, image, samples, ssim, training
 from isca_gui.core.dataset import DatasetError
 from isca_gui.core.distortions import DISTORTIONS
-from isca_gui.core.settings import DatasetSpec
+from isca_gui.core.progress import Progress
+from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.steps import Step
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Generator
 
+    from numpy.typing import NDArray
+
     from isca_gui.core.dataset import Dataset
-    from isca_gui.core.progress import Progress
+    from isca_gui.core.model import Model
 
 LEVELS = (100.0, 300.0, 900.0)
+_METHODS = {
+    "ISCA": TrainingSettings(solver="direct", epochs=60),
+    "PCA": TrainingSettings(method="pca"),
+    "random subspace": TrainingSettings(method="random"),
+}
 _DATASET, _REPORT = "dataset", "report.html"
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
 figure { display: inline-block; margin: 0 1rem 1rem 0; width: 18rem; vertical-align: top; }
+th, td { text-align: left; padding-right: 2rem; }
 img { width: 100%; display: block; } figcaption { font-size: .9rem; color: #555; }
 """
 
@@ -36,17 +46,20 @@ img { width: 100%; display: block; } figcaption { font-size: .9rem; color: #555;
 def demonstrate(
     folder: str | os.PathLike[str], name: str = "sample:camera"
 ) -> Generator[Progress, None, Path]:
-    """Distort a sample in every way at three levels; gives the path of the report.
+    """Distort a sample in every way at three levels, train on that; gives the path of the report.
 
     What an earlier demonstration wrote is replaced when all is done; a folder with other content is refused.
     """
     _check_target(folder)
     reference = image.read(samples.resolve(name))
     made = yield from dataset.generate(reference, DatasetSpec(levels=LEVELS))
+    models = {}
+    for title, settings in _METHODS.items():
+        models[title] = yield from _train(made, title, settings)
     try:
         with files.replacing_folder(folder) as temporary:
             saved = yield from dataset_files.save(made, temporary / _DATASET)
-            files.write_text(temporary / _REPORT, _page(made, name, _mark(saved)))
+            files.write_text(temporary / _REPORT, _page(made, models, name, _mark(saved)))
     except OSError as error:
         raise DatasetError(f"Cannot write folder '{folder}': {error.strerror or error}.") from error
     return Path(folder, _REPORT).absolute()
@@ -72,7 +85,21 @@ def _mark(dataset_folder: Path) -> str:
     return f"ISCA Studio demonstration {hashlib.sha256(description).hexdigest()}"
 
 
-def _page(made: Dataset, name: str, mark: str) -> str:
+def _train(made: Dataset, title: str, settings: TrainingSettings) -> Generator[Progress, None, Model]:
+    """Train, and report each epoch as progress."""
+    task = training.train(made, settings)
+    epochs = settings.resolved().epochs or 1
+    while True:
+        try:
+            report = next(task)
+        except StopIteration as end:
+            model: Model = end.value
+            return model
+        if isinstance(report, Step):
+            yield Progress(report.epoch, epochs, f"training {title}")
+
+
+def _page(made: Dataset, models: dict[str, Model], name: str, mark: str) -> str:
     sections = []
     for label in made.classes[1:]:
         row = DISTORTIONS[label]
@@ -86,21 +113,44 @@ def _page(made: Dataset, name: str, mark: str) -> str:
         f"<style>{_STYLE}</style><h1>Six distortions at the same error</h1>"
         f"<p>{html.escape(name)}, brought to the same mean squared error in six ways. The error says the "
         "pictures of a column are equally far from the reference; the structural similarity (SSIM, "
-        "1 is identical) says what the eye says.</p>" + _figure(made, 0) + "".join(sections) + "</html>\n"
+        "1 is identical) says what the eye says.</p>" + _figure(made, 0) + "".join(sections)
+        + _learned(made, models) + "</html>\n"
+    )  # fmt: skip
+
+
+def _learned(made: Dataset, models: dict[str, Model]) -> str:
+    """Show what the subspaces keep of a picture, and what they look like."""
+    isca = models["ISCA"]
+    rows = "".join(
+        f"<tr><td>{html.escape(title)}</td><td>{model.steps[-1].objective:.4f}</td></tr>"
+        for title, model in models.items()
+    )
+    pictures = _shown(isca.reconstruct(made.reference), "the reference from four numbers a block")
+    for which in ("U", "V", "J"):
+        basis = isca.basis_picture(which, 0)
+        scale = max(float(np.abs(basis).max()), 1e-9)
+        pictures += _shown(0.5 + basis / (2 * scale), f"{which}, first component, grey is zero")
+    return (
+        "<h2>What was learned</h2><p>For each block of 8×8 pixels, a subspace of four dimensions from all "
+        "pictures above. The loss is the mean SSIM distance between a block and what its subspace keeps of "
+        "it: lower is better.</p><table><tr><th>method</th><th>loss</th></tr>" + rows + "</table>" + pictures
     )
 
 
 def _figure(made: Dataset, index: int) -> str:
     entry, picture = made.entries[index], made.pictures[index]
-    stream = io.BytesIO()
-    Image.fromarray(np.rint(picture * 255).astype(np.uint8)).save(stream, "PNG")
-    data = base64.b64encode(stream.getvalue()).decode()
     similarity = ssim.ssim_map(made.reference, picture).mean()
     caption = "the reference"
     if index:
         caption = f"MSE {entry.achieved_mse:.1f}, SSIM {similarity:.3f}, strength {entry.strength:.4g} "
         caption += f"({DISTORTIONS[entry.label].unit})"
-    return (
-        f"<figure><img alt='{html.escape(entry.label)}' src='data:image/png;base64,{data}'>"
-        f"<figcaption>{html.escape(caption)}</figcaption></figure>"
-    )
+    return _shown(picture, caption)
+
+
+def _shown(picture: NDArray[np.float32], caption: str) -> str:
+    stream = io.BytesIO()
+    Image.fromarray(np.rint(np.clip(picture, 0, 1) * 255).astype(np.uint8)).save(stream, "PNG")
+    data = base64.b64encode(stream.getvalue()).decode()
+    text = html.escape(caption)
+    picture_part = f"<img alt='{text}' src='data:image/png;base64,{data}'>"
+    return f"<figure>{picture_part}<figcaption>{text}</figcaption></figure>"
