@@ -19,7 +19,7 @@ import numpy as np
 from isca_gui.core.batched import BatchedEpochs
 from isca_gui.core.compiled import MOST_COMPONENTS
 from isca_gui.core.lanes import LaneEpochs
-from isca_gui.core.steps import CONVERGED, MAX_EPOCHS, STOPPED, Result, SolverError, State, Step
+from isca_gui.core.steps import CONVERGED, MAX_EPOCHS, STOPPED, Cancelled, Result, SolverError, State, Step
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -63,7 +63,9 @@ def iterate(
     matrices = [state.u, state.v, state.j]
     nothing = np.empty((0, 0, 0), problem.dtype)
     state = replace(state, u=nothing, v=nothing, j=nothing)  # large: only one copy is kept
-    epochs = kind(problem, matrices, natural=settings.metric == "natural")
+    epochs = kind(problem, settings.components, natural=settings.metric == "natural")
+    if not (yield from epochs.load(matrices, workers)):
+        raise Cancelled("Stopped before the first epoch; there is no model to keep.")
     steps: list[Step] = []
     end = MAX_EPOCHS
     while state.epoch < settings.epochs:

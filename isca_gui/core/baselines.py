@@ -32,8 +32,7 @@ def pca(
         here, z = problem.slices[index], problem.piece(index)
         offset[here] = z.mean(axis=1)
         centred = (z - offset[here, None]).astype(np.float64)
-        vectors = np.linalg.eigh(np.swapaxes(centred, 1, 2) @ centred).eigenvectors
-        basis[here] = _signed(vectors[:, :, ::-1][:, :, : settings.components])
+        basis[here] = _signed(_leading(centred, settings.components))
 
     finished = yield from workers.each(work, len(problem.slices), 1)
     result = yield from _finish(problem, basis, workers, finished=finished)
@@ -75,6 +74,15 @@ def _finish(
     step = Step(1, float(figures.mean()), float(figures.mean()))
     yield step
     return Result(state, CONVERGED, (step,))
+
+
+def _leading(centred: Array, components: int) -> Array:
+    """Give the leading eigenvectors (block, pixel, vector) of the covariances of (block, image, pixel)."""
+    images, pixels = centred.shape[1:]
+    if components <= images < pixels:  # singular vectors are the same and come from a smaller problem
+        return np.swapaxes(np.linalg.svd(centred, full_matrices=False).Vh[:, :components], 1, 2)
+    vectors = np.linalg.eigh(np.swapaxes(centred, 1, 2) @ centred).eigenvectors
+    return np.asarray(vectors[:, :, ::-1][:, :, :components])
 
 
 def _signed(vectors: Array) -> Array:

@@ -19,17 +19,24 @@ if TYPE_CHECKING:
 
 def polar(matrices: Array) -> Array:
     """Give the nearest matrices with orthonormal columns: A(AᵀA)^(−1/2), or by singular vectors."""
-    gram = np.swapaxes(matrices, -1, -2) @ matrices
+    finite = np.isfinite(matrices).all(axis=(-1, -2))
+    if not finite.all():  # it has diverged, which the caller sees in the result
+        result = np.full_like(matrices, np.nan)
+        if finite.any():
+            result[finite] = polar(matrices[finite])
+        return result
+    # In float64, since AᵀA squares the condition number.
+    exact = matrices.astype(np.float64)
+    gram = np.swapaxes(exact, -1, -2) @ exact
     values, vectors = np.linalg.eigh(gram)
-    # AᵀA squares the condition number: below this share the small eigenvalues are rounding noise.
-    floor = 100 * np.finfo(matrices.dtype).eps * matrices.shape[-1] * values[..., -1:]
+    floor = 1e-10 * values[..., -1:]  # below this share of the largest they are rounding noise
     sound = np.all(values > floor, axis=-1)
     roots = np.sqrt(np.where(sound[..., None], values, 1))
-    result = matrices @ ((vectors / roots[..., None, :]) @ np.swapaxes(vectors, -1, -2))
+    result = exact @ ((vectors / roots[..., None, :]) @ np.swapaxes(vectors, -1, -2))
     if not np.all(sound):
-        left, _, right = np.linalg.svd(matrices[~sound], full_matrices=False)
+        left, _, right = np.linalg.svd(exact[~sound], full_matrices=False)
         result[~sound] = left @ right
-    return np.asarray(result)
+    return np.asarray(result.astype(matrices.dtype))
 
 
 def errors(coordinates: Array, bases: Array, c: float) -> Array:
@@ -78,46 +85,57 @@ def admm_epoch(
 class BatchedEpochs:
     """ADMM epochs for more components than the compiled loops are made for; same interface."""
 
-    def __init__(self, problem: Problem, state: list[Array], *, natural: bool) -> None:
-        problem.unpack()
+    def __init__(self, problem: Problem, components: int, *, natural: bool) -> None:
         self._problem, self._natural = problem, natural
-        self._state = [(state[0][here], state[1][here], state[2][here]) for here in problem.slices]
+        self._few = max(1, 4096 // components**2)  # blocks at a time: a stop is seen between images
+        self._before: list[Array] = []
+        self._after: list[Array] = []
+
+    def load(self, state: list[Array], workers: Workers) -> Generator[Tick, bool | None, bool]:
+        """Take over the three matrices in `state`; False if stopped."""
+        self._before, self._after = list(state), [np.empty_like(part) for part in state]
+        return (yield from self._problem.lay_out(workers, packed=False))
 
     def epoch(
         self, rho: float, eta: float, workers: Workers
     ) -> Generator[Tick, bool | None, NDArray[np.float64] | None]:
         """Run one epoch; gives per block (5, block): error, objective, ‖A−V‖², ‖V−V'‖², |AᵀA−I|, or None."""
-        after = list(self._state)
-        figures: list[NDArray[np.float64]] = [np.empty(0)] * len(after)
+        figures = np.zeros((5, self._problem.count))
 
-        def work(low: int, _: int) -> None:
-            data, metric = self._problem.piece(low), self._problem.metric(low)
-            if self._natural:
-                metric = np.ones_like(metric)
-            c = self._problem.c
-            (a, v, j), error = admm_epoch(data, metric, self._state[low], rho, eta, c, workers.stop)
-            after[low] = (a, v, j)
-            unit = np.swapaxes(a, 1, 2) @ a - np.eye(a.shape[2], dtype=a.dtype)
-            figures[low] = np.stack(
-                [
-                    error,
-                    errors(data, polar(a), c).mean(axis=1),
-                    np.sum((a - v) ** 2, axis=(1, 2)),
-                    np.sum((v - self._state[low][1]) ** 2, axis=(1, 2)),
-                    np.abs(unit).max(axis=(1, 2)),
-                ]
-            ).astype(np.float64)
+        def work(index: int, _: int) -> None:
+            here, data = self._problem.slices[index], self._problem.piece(index)
+            metric = np.ones((1, 1)) if self._natural else self._problem.metric(index)
+            for low in range(0, len(data), self._few):
+                part = slice(low, low + self._few)
+                rows = slice(here.start + low, min(here.start + low + self._few, here.stop))
+                with np.errstate(all="ignore"):  # divergence shows in the figures
+                    weights = metric[part] if len(metric) > 1 else metric
+                    figures[:, rows] = self._run(data[part], weights, rows, rho, eta, workers.stop)
+                if workers.stop[0]:
+                    return
 
-        if not (yield from workers.each(work, len(after), 1)):
+        if not (yield from workers.each(work, len(self._problem.slices), 1)):
             return None
-        self._state = after
-        return np.concatenate(figures, axis=1)
+        self._before, self._after = self._after, self._before
+        return figures
 
     def state(self) -> tuple[Array, Array, Array]:
         """Give A, V and J, each (block, coordinate, component), as after the last whole epoch."""
-        first, second, third = (np.concatenate(part) for part in zip(*self._state, strict=True))
-        return first, second, third
+        return self._before[0].copy(), self._before[1].copy(), self._before[2].copy()
 
     def finish(self) -> tuple[Array, Array, Array]:
         """Give the same when no further epoch will follow."""
-        return self.state()
+        return self._before[0], self._before[1], self._before[2]
+
+    def _run(
+        self, data: Array, metric: Array, rows: slice, rho: float, eta: float, stop: NDArray[np.uint8]
+    ) -> NDArray[np.float64]:
+        c = self._problem.c
+        before = (self._before[0][rows], self._before[1][rows], self._before[2][rows])
+        (a, v, j), error = admm_epoch(data, metric.astype(data.dtype), before, rho, eta, c, stop)
+        for part, new in zip(self._after, (a, v, j), strict=True):
+            part[rows] = new
+        unit = np.swapaxes(a, 1, 2) @ a - np.eye(a.shape[2], dtype=a.dtype)
+        objective = errors(data, polar(a), c).mean(axis=1) if not stop[0] else error
+        primal, dual = np.sum((a - v) ** 2, axis=(1, 2)), np.sum((v - before[1]) ** 2, axis=(1, 2))
+        return np.stack([error, objective, primal, dual, np.abs(unit).max(axis=(1, 2))]).astype(np.float64)

@@ -9,13 +9,13 @@ kernel ISCA unchanged, on Mercer coordinates.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isca_gui.core.batched import polar, slope
-from isca_gui.core.steps import CONVERGED, MAX_EPOCHS, STOPPED, Result, SolverError, State, Step
+from isca_gui.core.steps import CONVERGED, MAX_EPOCHS, STOPPED, Cancelled, Result, SolverError, State, Step
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -44,7 +44,7 @@ class _Descent:
     gradient: Array
     along: Array  # R
 
-    def look(self, index: int, _: int) -> None:
+    def look(self, index: int) -> None:
         """Evaluate F, G and R where the blocks of a piece stand."""
         here, z = self.problem.slices[index], self.problem.piece(index)
         self.energy[index] = np.einsum("bnr,bnr->bn", z, z)
@@ -72,10 +72,10 @@ class _Descent:
 
 
 def start(problem: Problem, settings: TrainingSettings) -> State:
-    """Draw an orthonormal basis for every block."""
+    """Draw a basis for every block; it is made orthonormal with the first look."""
     random = np.random.default_rng(settings.seed)
     u = random.standard_normal((problem.count, problem.width, settings.components)).astype(problem.dtype)
-    return State(polar(u), u, u, lengths=np.ones(problem.count, u.dtype))
+    return State(u, u, u, lengths=np.ones(problem.count, u.dtype))
 
 
 def iterate(
@@ -85,12 +85,17 @@ def iterate(
     settings = settings.resolved()
     assert settings.epochs is not None
     assert settings.tolerance is not None
+    fresh = state is None
     state = state or start(problem, settings)
     begun = time.perf_counter() - state.seconds
-    descent = yield from _begin(problem, state, workers)
+    descent = yield from _begin(problem, state, workers, fresh=fresh)
+    if descent is None:
+        if fresh:
+            raise Cancelled("Stopped before the first step; there is no model to keep.")
+        return Result(state, STOPPED, ())
     steps: list[Step] = []
-    end, epoch, stop = MAX_EPOCHS, state.epoch, descent is None
-    while descent is not None and epoch < settings.epochs:
+    end, epoch, stop = MAX_EPOCHS, state.epoch, False
+    while epoch < settings.epochs:
         kept = (descent.u.copy(), descent.lengths.copy(), descent.gradient.copy())
         if not (yield from workers.each(descent.descend, len(problem.slices), 1)):
             descent.u, descent.lengths, descent.gradient = kept
@@ -98,6 +103,8 @@ def iterate(
         else:
             epoch += 1
             step = _step(descent, epoch, time.perf_counter() - begun)
+            if settings.keep_every and epoch % settings.keep_every == 0:
+                step = replace(step, basis=descent.u.copy())
             steps.append(step)
             stop = bool((yield step))
             if step.gradient < settings.tolerance:
@@ -107,8 +114,6 @@ def iterate(
             break
     if stop and end != CONVERGED and epoch < settings.epochs:
         end = STOPPED
-    if descent is None:
-        return Result(state, STOPPED, ())
     objective = steps[-1].objective if steps else state.objective
     # At a stationary point of ADMM the scaled multiplier is J = −G/ρ; here with ρ = 1.
     final = State(
@@ -118,16 +123,26 @@ def iterate(
     return Result(final, end, tuple(steps))
 
 
-def _begin(problem: Problem, state: State, workers: Workers) -> Generator[Tick, bool | None, _Descent | None]:
+def _begin(
+    problem: Problem, state: State, workers: Workers, *, fresh: bool
+) -> Generator[Tick, bool | None, _Descent | None]:
     """Evaluate the start; None if told to stop before that is done."""
-    problem.unpack()
+    if not (yield from problem.lay_out(workers, packed=False)):
+        return None
     count, pieces = problem.count, len(problem.slices)
     lengths = state.lengths if state.lengths is not None else np.ones(count, problem.dtype)
     descent = _Descent(
         problem, state.u.copy(), lengths.copy(), [np.empty(0)] * pieces,
         np.empty(count), np.empty_like(state.u), np.empty_like(state.u),
     )  # fmt: skip
-    finished = yield from workers.each(descent.look, pieces, 1)
+
+    def look(index: int, _: int) -> None:
+        here = problem.slices[index]
+        if fresh:
+            descent.u[here] = polar(descent.u[here])
+        descent.look(index)
+
+    finished = yield from workers.each(look, pieces, 1)
     return descent if finished else None
 
 

@@ -38,28 +38,40 @@ class _Piece:
 class LaneEpochs:
     """ADMM epochs; reads one state and writes another, so that an unfinished epoch leaves nothing behind."""
 
-    def __init__(self, problem: Problem, state: list[Array], *, natural: bool) -> None:
-        """Take over the three matrices in `state`, and empty the list: they are large."""
-        self._count, self._images, self._p = problem.count, problem.images, state[0].shape[2]
+    def __init__(self, problem: Problem, components: int, *, natural: bool) -> None:
+        self._problem, self._natural = problem, natural
+        self._count, self._images, self._p = problem.count, problem.images, components
         self._components = (0,) * self._p
         self._kind = problem.dtype.type
         self._c = self._kind(problem.c)
         self._tolerance = self._kind(5e-4 if self._kind == np.float32 else 1e-8)
-        problem.pack()
-        plain = natural or problem.mercer is None
+        self._pieces: list[_Piece] = []
+
+    def load(self, state: list[Array], workers: Workers) -> Generator[Tick, bool | None, bool]:
+        """Take over the three matrices in `state`, and empty the list: they are large. False if stopped."""
+        problem = self._problem
+        if not (yield from problem.lay_out(workers, packed=True)):
+            return False
+        plain = self._natural or problem.mercer is None
         ones = np.ones((1, problem.width * LANES), problem.dtype)
         groups = [len(problem.packed(index)) for index in range(len(problem.slices))]
+        ends = np.cumsum([0, *groups])
         # One array for all pieces before and one for after: large ones go back to the system when freed.
-        before = np.empty((sum(groups), problem.width * 3 * self._p * LANES), problem.dtype)
+        before = np.empty((ends[-1], problem.width * 3 * self._p * LANES), problem.dtype)
         after = np.empty_like(before)
-        self._pieces, start = [], 0
-        for index, (here, count) in enumerate(zip(problem.slices, groups, strict=True)):
-            rows = slice(start, start + count)
-            before[rows] = pack(np.concatenate([part[here] for part in state], axis=2)).reshape(count, -1)
+        pieces: dict[int, _Piece] = {}
+
+        def work(index: int, _: int) -> None:
+            here, rows = problem.slices[index], slice(ends[index], ends[index + 1])
+            together = pack(np.concatenate([part[here] for part in state], axis=2))
+            before[rows] = together.reshape(groups[index], -1)
             metric = ones if plain else pack(problem.metric(index)[:, None])[:, 0]
-            self._pieces.append(_piece(problem.packed(index), metric, before[rows], after[rows]))
-            start += count
+            pieces[index] = _piece(problem.packed(index), metric, before[rows], after[rows])
+
+        finished = yield from workers.each(work, len(groups), 1)
+        self._pieces = [pieces[index] for index in sorted(pieces)]
         state.clear()
+        return finished
 
     def epoch(
         self, rho: float, eta: float, workers: Workers

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,11 @@ from isca_gui.core.blocks import BlockGrid, centre
 from isca_gui.core.problem import PIECE, block_pieces, kernel_settings
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from numpy.typing import NDArray
 
+    from isca_gui.core.parallel import Tick, Workers
     from isca_gui.core.problem import Problem
     from isca_gui.core.settings import TrainingSettings
     from isca_gui.core.steps import State, Step
@@ -57,10 +61,14 @@ class Model:
     offset: Array | None = None
     kernel: KernelPart | None = None
     dataset: str = ""  # digest of the training data
-    basis: Array = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "basis", polar(self.state.u))
+    @cached_property
+    def basis(self) -> Array:
+        """U (or A) orthonormalised, (block, q, p); worked out when first asked for."""
+        result = np.empty_like(self.state.u)
+        for low in range(0, len(result), PIECE):
+            result[low : low + PIECE] = polar(self.state.u[low : low + PIECE])
+        return result
 
     def transform(self, pictures: NDArray[Any]) -> Array:
         """Project pictures (image, height, width) to (block, image, component)."""
@@ -112,14 +120,20 @@ class Model:
         return np.asarray(near @ part.theta[here])
 
 
-def kernel_part(pictures: NDArray[np.float32], problem: Problem, basis: Array) -> KernelPart:
-    """Recover Θ = ΨΥ^(−½)B = ΔᵀΥ⁻¹B of an orthonormal basis B in Mercer coordinates."""
+def kernel_part(
+    pictures: NDArray[np.float32], problem: Problem, u: Array, workers: Workers
+) -> Generator[Tick, bool | None, KernelPart]:
+    """Recover Θ = ΨΥ^(−½)B = ΔᵀΥ⁻¹B of the orthonormalised basis B in Mercer coordinates."""
     fitted = problem.mercer
     assert fitted is not None
-    inverse = np.divide(
-        1, fitted.eigenvalues, out=np.zeros_like(fitted.eigenvalues), where=fitted.eigenvalues > 0
-    )
-    theta = np.empty((problem.count, problem.images, basis.shape[2]), basis.dtype)
-    for index, here in enumerate(problem.slices):
-        theta[here] = problem.piece(index) @ (inverse[here, :, None] * basis[here])
-    return KernelPart(pictures, theta, fitted.self_similarity, fitted.column_means, fitted.eigenvalues)
+    values = fitted.eigenvalues
+    inverse = np.divide(1, values, out=np.zeros_like(values), where=values > 0)
+    theta = np.empty((problem.count, problem.images, u.shape[2]), u.dtype)
+
+    def work(index: int, _: int) -> None:
+        here = problem.slices[index]
+        theta[here] = problem.piece(index) @ (inverse[here, :, None] * polar(u[here]))
+
+    for tick in workers.each(work, len(problem.slices), 1):  # noqa: UP028
+        yield tick  # its answer is not passed on, as `yield from` would: the model to be kept needs Θ
+    return KernelPart(pictures, theta, fitted.self_similarity, fitted.column_means, values)

@@ -30,12 +30,12 @@ class Problem:
     """Minimise Σ f over orthonormal bases, one per block: f = (‖z‖² − ‖Aᵀz‖²)/(‖z‖² + ‖Aᵀz‖² + c).
 
     Coordinates z are centred pixels for ISCA, Mercer coordinates for kernel ISCA, where `mercer` holds the
-    rest of the decomposition. They lie in pieces of `PIECE` blocks, each (block, image, coordinate) or, after
-    `pack`, (group, image, coordinate·lane) as the compiled loops want them: never in memory twice.
+    rest of the decomposition. They lie in pieces of `PIECE` blocks, each (block, image, coordinate) or, laid
+    out in lanes, (group, image, coordinate·lane) as the compiled loops want them: never in memory twice.
     """
 
     def __init__(self, pieces: list[Array], c: float, mercer: Mercer | None = None) -> None:
-        self._pieces, self._packed = pieces, False
+        self._pieces, self._packed = pieces, [False] * len(pieces)
         self._sizes = [len(piece) for piece in pieces]
         self.c, self.mercer = c, mercer
         self.count = sum(self._sizes)
@@ -55,12 +55,12 @@ class Problem:
 
     def piece(self, index: int) -> Array:
         """Coordinates (block, image, coordinate) of one piece."""
-        if self._packed:
+        if self._packed[index]:
             return unpack(self._pieces[index], self._sizes[index], self.width)
         return self._pieces[index]
 
     def packed(self, index: int) -> Array:
-        """Coordinates (group, image, coordinate·lane) of one piece, after `pack`."""
+        """Coordinates (group, image, coordinate·lane) of one piece that is laid out in lanes."""
         return self._pieces[index]
 
     def metric(self, index: int) -> Array:
@@ -70,18 +70,16 @@ class Problem:
             return np.ones((self._sizes[index], self.width), self.dtype)
         return self.mercer.eigenvalues[here]
 
-    def pack(self) -> None:
-        """Lay all pieces out in lanes."""
-        if not self._packed:
-            self._pieces = [_in_place(piece, pack(piece)) for piece in self._pieces]
-        self._packed = True
+    def lay_out(self, workers: Workers, *, packed: bool) -> Generator[Tick, bool | None, bool]:
+        """Lay all pieces out in lanes, or in blocks again; False if told to stop on the way."""
 
-    def unpack(self) -> None:
-        """Lay all pieces out in blocks again."""
-        if self._packed:
-            pieces = enumerate(self._pieces)
-            self._pieces = [_in_place(piece, self.piece(index)) for index, piece in pieces]
-        self._packed = False
+        def work(index: int, _: int) -> None:
+            piece = self._pieces[index]
+            if self._packed[index] != packed:
+                self._pieces[index] = _in_place(piece, pack(piece) if packed else self.piece(index))
+                self._packed[index] = packed
+
+        return (yield from workers.each(work, len(self._pieces), 1))
 
 
 def _in_place(old: Array, new: Array) -> Array:
@@ -94,9 +92,14 @@ def _in_place(old: Array, new: Array) -> Array:
 
 
 def pack(values: Array) -> Array:
-    """Lay (block, a, b) out as (group, a, b·lane); missing blocks of the last group are zero."""
+    """Lay (block, a, b) out as (group, a, b·lane).
+
+    Missing blocks of the last group are copies of the last block: a group turns until all its lanes have
+    converged, so what fills it must not change how often, also when a training is resumed.
+    """
     groups = -(-len(values) // LANES)
-    packed = np.zeros((groups, *values.shape[1:], LANES), values.dtype)
+    packed = np.empty((groups, *values.shape[1:], LANES), values.dtype)
+    packed[-1] = values[-1][..., None]
     for lane in range(LANES):
         packed[: len(values[lane::LANES]), ..., lane] = values[lane::LANES]
     return packed.reshape(groups, values.shape[1], -1)

@@ -7,7 +7,6 @@ from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, TypeVar
 
 from isca_gui.core import admm, baselines, compiled, direct
-from isca_gui.core.batched import polar
 from isca_gui.core.blocks import BlockGrid
 from isca_gui.core.model import Model, kernel_part
 from isca_gui.core.parallel import Tick, Workers
@@ -53,7 +52,7 @@ def train(
         result = yield from _solve(problem, settings, workers, resume)
         part = None
         if problem.mercer is not None:
-            part = kernel_part(dataset.pictures, problem, polar(result.state.u))
+            part = yield from kernel_part(dataset.pictures, problem, result.state.u, workers)
         steps = (resume.steps if resume is not None else ()) + result.steps
         return Model(settings, grid, result.state, result.end, steps, kernel=part, dataset=digest)
     finally:
