@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+import isca_gui
 from isca_gui.bench.figure import Figure, seconds
 from isca_gui.core import admm, batched, dataset, image, samples, training
 from isca_gui.core.parallel import Workers
@@ -34,8 +36,9 @@ def measure(threads: int | None) -> Iterator[Figure]:
     yield Figure("ADMM: one epoch, 512×512, 121 pictures", float(epoch), "s")
     workers = Workers(1)
     problem = run(training.problem_for(made, linear, workers))
-    literal = seconds(lambda: _literal_epoch(problem)) * problem.count / _FEW
-    yield Figure("ADMM: epoch of a literal implementation / ours", literal / epoch, "×", least=400)
+    literal = _literal_seconds(problem)
+    if literal is not None:
+        yield Figure("ADMM: epoch of tests/reference.py / ours", float(literal / epoch), "×", least=400)
     plain = seconds(lambda: _batched_epoch(problem)) * problem.count / (4 * _FEW)
     workers.close()
     yield Figure("ADMM: epoch in batched NumPy / ours", plain / epoch, "×", least=8)
@@ -107,21 +110,17 @@ def _trained(made: Dataset, settings: TrainingSettings, threads: int | None) -> 
     return steps, steps[-1].seconds
 
 
-def _literal_epoch(problem: Problem) -> None:
-    """Read Eq. ADMM_update_2 as it is printed: block by block, image by image, with an SVD."""
-    data = problem.coordinates[:_FEW].astype(np.float64)
+def _literal_seconds(problem: Problem) -> float | None:
+    """Time an epoch of the literal reference on a few blocks, scaled up; None outside a source tree."""
+    path = Path(isca_gui.__file__).parents[1] / "tests" / "reference.py"
+    spec = importlib.util.spec_from_file_location("isca_reference", path)
+    if not path.exists() or spec is None or spec.loader is None:
+        return None
+    reference = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(reference)
     state = admm.start(problem, TrainingSettings())
-    rho, eta, c = 1.0, 0.1, problem.c
-    for block in range(_FEW):
-        u, v, j = (part[block].astype(np.float64) for part in (state.u, state.v, state.j))
-        for x in data[block]:
-            beta = x @ x + x @ u @ u.T @ x + c
-            f = (x @ x - x @ u @ u.T @ x) / beta
-            g = -2 * (1 + f) / beta * np.outer(x, x) @ u
-            u = u - eta * g - eta * rho * (u - v + j)
-            q, _, omega = np.linalg.svd(u + j, full_matrices=False)
-            v = q @ omega
-            j = j + u - v
+    few = (part[:_FEW].astype(np.float64) for part in (problem.coordinates, state.u, state.v, state.j))
+    return seconds(lambda: reference.isca_epochs(*few, 1.0, 0.1, 1)) * problem.count / _FEW
 
 
 def _batched_epoch(problem: Problem) -> None:

@@ -92,8 +92,8 @@ class BatchedEpochs:
         self._after: list[Array] = []
 
     def load(self, state: list[Array], workers: Workers) -> Generator[Tick, bool | None, bool]:
-        """Take over the three matrices in `state`; False if stopped."""
-        self._before, self._after = list(state), [np.empty_like(part) for part in state]
+        """Copy the three matrices in `state`, which stay the caller's; False if stopped."""
+        self._before, self._after = [part.copy() for part in state], [np.empty_like(part) for part in state]
         return (yield from self._problem.lay_out(workers, packed=False))
 
     def epoch(

@@ -19,7 +19,7 @@ import numpy as np
 LANES = 16
 MOST_COMPONENTS = 8  # beyond this the unrolled loops no longer fit the registers; see batched.py
 _MOST_TURNS = 40  # in float64; half of it in float32: more means G is singular to rounding
-_GOOD_TURNS = 6  # up to here V is orthonormal to a few units of rounding
+_GOOD_TURNS = 9  # up to here V is orthonormal to a few units of rounding
 _MOST_POLISHES = 4
 
 
