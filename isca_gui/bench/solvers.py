@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-import isca_gui
 from isca_gui.bench.figure import Figure, seconds
 from isca_gui.core import admm, batched, dataset, image, samples, training
 from isca_gui.core.parallel import Workers
@@ -112,7 +111,7 @@ def _trained(made: Dataset, settings: TrainingSettings, threads: int | None) -> 
 
 def _literal_seconds(problem: Problem) -> float | None:
     """Time an epoch of the literal reference on a few blocks, scaled up; None outside a source tree."""
-    path = Path(isca_gui.__file__).parents[1] / "tests" / "reference.py"
+    path = Path(__file__).parents[2] / "tests" / "reference.py"
     spec = importlib.util.spec_from_file_location("isca_reference", path)
     if not path.exists() or spec is None or spec.loader is None:
         return None

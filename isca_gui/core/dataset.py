@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import zlib
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -111,6 +111,8 @@ def generate(
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
         try:
             climbs = [pool.submit(_climb, reference, kind, spec.levels) for kind in spec.kinds]
+            while wait(climbs, timeout=0.05).not_done:
+                yield Progress(0, len(wanted), "measuring the distortions")
             ladders = {kind: climb.result() for kind, climb in zip(spec.kinds, climbs, strict=True)}
             jobs = {
                 pool.submit(_distort, pictures, index, kind, level, spec.seed, ladders[kind]): index
