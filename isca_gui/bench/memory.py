@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from isca_gui.bench.figure import Figure
@@ -32,8 +33,6 @@ def measure(threads: int | None) -> Iterator[Figure]:
 
 def peak(width: int, height: int, levels: int, method: str, threads: int | None) -> float:
     """Make a dataset, train two epochs, and give this process's largest resident size in MB."""
-    import resource
-
     import numpy as np
 
     from isca_gui.core import dataset, image, samples, training
@@ -46,6 +45,17 @@ def peak(width: int, height: int, levels: int, method: str, threads: int | None)
     spec = DatasetSpec(levels=tuple(45.0 * index for index in range(1, levels + 1)))
     made = run(dataset.generate(reference, spec, threads))
     run(training.train(made, TrainingSettings(method=method, kernel="rbf", epochs=2), threads))
+    return _largest_resident()
+
+
+def _largest_resident() -> float:
+    """Give this process's largest resident size in MB."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage would count what the parent had when it started this process
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) * 1024 / 1e6
+    import resource
+
     units = 1e6 if sys.platform == "darwin" else 1e3  # bytes there, kilobytes elsewhere
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / units
 
