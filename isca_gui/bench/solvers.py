@@ -46,7 +46,7 @@ def measure(threads: int | None) -> Iterator[Figure]:
 
 
 def _kernel(made: Dataset, epoch: float, threads: int | None) -> Iterator[Figure]:
-    settings = TrainingSettings(method="kernel-isca", kernel="rbf", epochs=5)
+    settings = TrainingSettings(method="kernel-isca", kernel="rbf", gamma=10.0, epochs=7)  # nearly full rank
     workers = Workers(threads)
     prepared = seconds(lambda: run(training.problem_for(made, settings, workers)))
     width = run(training.problem_for(made, settings, workers)).width

@@ -19,7 +19,7 @@ import numpy as np
 LANES = 16
 MOST_COMPONENTS = 8  # beyond this the unrolled loops no longer fit the registers; see batched.py
 _MOST_TURNS = 40  # in float64; half of it in float32: more means G is singular to rounding
-_GOOD_TURNS = 9  # up to here V is orthonormal to a few units of rounding
+_GOOD_TURNS = 10  # up to here V is orthonormal to a few units of rounding
 _MOST_POLISHES = 4
 
 
@@ -190,21 +190,27 @@ def _polish(state, work, components):  # type: ignore[no-untyped-def]
     Gives how far VᵀV was from I before.
     """
     lanes = min(LANES, state.size)
-    p = len(components)
-    copy = np.empty_like(state)
-    for k in range(state.size // (3 * p * LANES)):
-        for place in range(p * LANES):
-            copy[(k * 3 + 2) * p * LANES + place] = state[(k * 3 + 1) * p * LANES + place]
-    _gram(copy, work, components)
+    p, new0 = len(components), 4 * len(components) * len(components)
     half, zero = state.dtype.type(0.5), state.dtype.type(0)
+    for place in range(p * p * LANES):
+        work[place] = zero
+    for k in range(state.size // (3 * p * LANES)):
+        for lane in range(lanes):
+            for i in range(p):
+                for j in range(p):
+                    work[(i * p + j) * LANES + lane] += (
+                        state[(k * 3 * p + p + i) * LANES + lane] * state[(k * 3 * p + p + j) * LANES + lane]
+                    )
     for k in range(state.size // (3 * p * LANES)):
         for lane in range(lanes):
             for i in range(p):
                 total = zero
                 for j in range(p):
-                    total += work[(j * p + i) * LANES + lane] * copy[(k * 3 * p + 2 * p + j) * LANES + lane]
-                v = copy[(k * 3 * p + 2 * p + i) * LANES + lane]
-                state[(k * 3 * p + p + i) * LANES + lane] = v + half * (v - total)
+                    total += work[(j * p + i) * LANES + lane] * state[(k * 3 * p + p + j) * LANES + lane]
+                v = state[(k * 3 * p + p + i) * LANES + lane]
+                work[(new0 + i) * LANES + lane] = v + half * (v - total)
+        for place in range(p * LANES):
+            state[(k * 3 + 1) * p * LANES + place] = work[new0 * LANES + place]
     deviation = 0.0
     for i in range(p):
         for j in range(p):
