@@ -18,9 +18,8 @@ import numpy as np
 
 LANES = 16
 MOST_COMPONENTS = 8  # beyond this the unrolled loops no longer fit the registers; see batched.py
-_MOST_TURNS = 40  # in float64; half of it in float32: more means G is singular to rounding
-_GOOD_TURNS = 10  # up to here V is orthonormal to a few units of rounding
-_MOST_POLISHES = 4
+_MOST_TURNS = 20
+_GOOD_CONDITION, _WORST_CONDITION = 200.0, 1e9  # of MᵀM, by Frobenius norms: in single precision, in double
 
 
 def user_cache_folder() -> Path:
@@ -38,101 +37,130 @@ if not getattr(numba.config, "CACHE_DIR", ""):  # else it would be kept beside t
     numba.config.CACHE_DIR = str(user_cache_folder() / "numba")  # type: ignore[attr-defined]
 
 _compile = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "nsz", "arcp"})
+# Helpers go into their callers for good. As functions of their own they would be there several times over,
+# each with other roundings, and a fresh compilation would call another one than what the cache gives.
+_inline = numba.njit(nogil=True, error_model="numpy", fastmath={"contract", "nsz", "arcp"}, forceinline=True)
 
 
-@_compile
-def _inverse_root(work, components, tolerance):  # type: ignore[no-untyped-def]
+@_inline
+def _room(p):  # type: ignore[no-untyped-def]
+    """How many slots the functions below need: three p×p matrices, two figures, a row."""
+    return 3 * p * p + 2 + p
+
+
+@_inline
+def _inverse_root(work, components, tolerance, limit):  # type: ignore[no-untyped-def]
     """Turn G (slots 0 to p² − 1 of `work`) into G^(−1/2), left in slots 2p² to 3p² − 1.
 
-    Coupled Newton–Schulz iteration: Y → G^(1/2), Z → G^(−1/2), T = (3I − ZY)/2. Gives how far ZY was
-    from I before the last turn (unless below `tolerance`, some lane has not converged) and how many turns.
+    The product form of the Denman–Beavers iteration, scaled so that its turns hardly depend on G's condition:
+    with N = G and Z = I, Z := ½μZ(I + N⁻¹/μ²), N := ½I + ¼(μ²N + N⁻¹/μ²), μ⁴ = ‖N⁻¹‖/‖N‖, until N = I
+    (Cheng, Higham, Kenney and Laub, 2001). False if G's condition exceeds `limit` or it does not converge.
     """
     lanes = min(LANES, work.size)
     p, size = len(components), len(components) * len(components)
-    y0, z0, t0, x0, scale0, error0 = size, 2 * size, 3 * size, 4 * size, 5 * size, 5 * size + 1
-    zero, one = work.dtype.type(0), work.dtype.type(1)
-    half, three = work.dtype.type(0.5), work.dtype.type(3)
-    tiny, hopeless = work.dtype.type(1e-30), work.dtype.type(1e10)
-    spread = work.dtype.type(1 / 1.7)
-    for lane in range(lanes):
-        bound = tiny  # largest row sum: no eigenvalue lies above it
-        for i in range(p):
-            total = zero
-            for j in range(p):
-                total += abs(work[(i * p + j) * LANES + lane])
-            bound = max(bound, total)
-        bound *= spread  # eigenvalues up to 1.7 converge too, and the small ones sooner
-        work[scale0 * LANES + lane] = np.sqrt(one / bound)
-        for i in range(p):
-            for j in range(p):
-                work[(y0 + i * p + j) * LANES + lane] = work[(i * p + j) * LANES + lane] / bound
+    kind = work.dtype.type
+    zero, one, tiny = kind(0), kind(1), kind(1e-30)
+    z0, last = 2 * size, 3 * size
+    for i in range(p):
+        for j in range(p):
+            for lane in range(lanes):
                 work[(z0 + i * p + j) * LANES + lane] = one if i == j else zero
-    worst = one
-    turns, most = 0, _MOST_TURNS if work.itemsize == 8 else _MOST_TURNS // 2
-    for _ in range(most):
-        turns += 1
+    for turn in range(_MOST_TURNS):
+        _invert(work, components)
+        worst = zero  # sums, unlike maxima, let NaN through
         for lane in range(lanes):
-            error = zero
+            before, after, distance = tiny, tiny, zero
             for i in range(p):
                 for j in range(p):
-                    total = zero
-                    for k in range(p):
-                        total += work[(z0 + i * p + k) * LANES + lane] * work[(y0 + k * p + j) * LANES + lane]
-                    unit = one if i == j else zero
-                    error += abs(unit - total)  # a sum, unlike a maximum, lets NaN through
-                    work[(t0 + i * p + j) * LANES + lane] = half * (three * unit - total)
-            work[error0 * LANES + lane] = error
+                    n, m = work[(i * p + j) * LANES + lane], work[(size + i * p + j) * LANES + lane]
+                    before += n * n
+                    after += m * m
+                    distance += abs((one if i == j else zero) - n)
+            square = np.sqrt(np.sqrt(after / before))  # μ²
+            work[last * LANES + lane] = square
+            work[(last + 1) * LANES + lane] = distance if turn > 0 else before * after
         for lane in range(lanes):
-            for i in range(p):
-                for j in range(p):
-                    total = zero
-                    for k in range(p):
-                        total += work[(y0 + i * p + k) * LANES + lane] * work[(t0 + k * p + j) * LANES + lane]
-                    work[(x0 + i * p + j) * LANES + lane] = total
-        for place in range(size * LANES):
-            work[y0 * LANES + place] = work[x0 * LANES + place]
-        for lane in range(lanes):
-            for i in range(p):
-                for j in range(p):
-                    total = zero
-                    for k in range(p):
-                        total += work[(t0 + i * p + k) * LANES + lane] * work[(z0 + k * p + j) * LANES + lane]
-                    work[(x0 + i * p + j) * LANES + lane] = total
-        for place in range(size * LANES):
-            work[z0 * LANES + place] = work[x0 * LANES + place]
-        worst = zero
-        for lane in range(lanes):
-            worst += work[error0 * LANES + lane]
-        if worst < tolerance or not worst < hopeless:
-            break
-    for slot in range(size):
-        for lane in range(lanes):
-            work[(z0 + slot) * LANES + lane] *= work[scale0 * LANES + lane]
-    return worst, turns
+            worst += work[(last + 1) * LANES + lane]
+        if not worst < (limit * limit if turn == 0 else kind(1e10)):
+            return False
+        _turn(work, components)
+        if turn > 0 and worst < tolerance:
+            return True
+    return False
 
 
-@_compile
+@_inline
+def _invert(work, components):  # type: ignore[no-untyped-def]
+    """Put the inverse of the matrix in slots 0 to p² − 1 of `work` into the next p² (Gauss and Jordan)."""
+    lanes = min(LANES, work.size)
+    p, size = len(components), len(components) * len(components)
+    one, zero = work.dtype.type(1), work.dtype.type(0)
+    for place in range(size * LANES):
+        work[size * LANES + place] = work[place]
+    for k in range(p):
+        for lane in range(lanes):
+            pivot = one / work[(size + k * p + k) * LANES + lane]
+            work[(size + k * p + k) * LANES + lane] = one
+            for j in range(p):
+                work[(size + k * p + j) * LANES + lane] *= pivot
+            for i in range(p):
+                if i != k:
+                    factor = work[(size + i * p + k) * LANES + lane]
+                    work[(size + i * p + k) * LANES + lane] = zero
+                    for j in range(p):
+                        work[(size + i * p + j) * LANES + lane] -= (
+                            factor * work[(size + k * p + j) * LANES + lane]
+                        )
+
+
+@_inline
+def _turn(work, components):  # type: ignore[no-untyped-def]
+    """One turn of `_inverse_root`; `work` holds N, its inverse, Z and μ² in this order."""
+    lanes = min(LANES, work.size)
+    p, size = len(components), len(components) * len(components)
+    kind = work.dtype.type
+    zero, quarter, half, one = kind(0), kind(0.25), kind(0.5), kind(1)
+    z0, last, row0 = 2 * size, 3 * size, 3 * size + 2
+    for lane in range(lanes):
+        square = work[last * LANES + lane]
+        inverse, step = one / square, half * np.sqrt(square)
+        for i in range(p):
+            for j in range(p):
+                total = zero
+                for k in range(p):
+                    total += work[(z0 + i * p + k) * LANES + lane] * work[(size + k * p + j) * LANES + lane]
+                work[(row0 + j) * LANES + lane] = step * (
+                    work[(z0 + i * p + j) * LANES + lane] + inverse * total
+                )
+            for j in range(p):
+                work[(z0 + i * p + j) * LANES + lane] = work[(row0 + j) * LANES + lane]
+                n, m = work[(i * p + j) * LANES + lane], work[(size + i * p + j) * LANES + lane]
+                work[(i * p + j) * LANES + lane] = quarter * (square * n + inverse * m) + (
+                    half if i == j else zero
+                )
+
+
+@_inline
 def _gram(state, work, components):  # type: ignore[no-untyped-def]
     """Put MᵀM into slots 0 to p² − 1 of `work`; M lies in the third p slots of each pixel of the state."""
     lanes = min(LANES, work.size)
-    p = len(components)
+    p, kind = len(components), work.dtype.type
     for place in range(p * p * LANES):
         work[place] = 0
     for k in range(state.size // (3 * p * LANES)):
         for lane in range(lanes):
             for i in range(p):
+                here = kind(state[(k * 3 * p + 2 * p + i) * LANES + lane])
                 for j in range(i, p):
-                    work[(i * p + j) * LANES + lane] += (
-                        state[(k * 3 * p + 2 * p + i) * LANES + lane]
-                        * state[(k * 3 * p + 2 * p + j) * LANES + lane]
-                    )
+                    there = kind(state[(k * 3 * p + 2 * p + j) * LANES + lane])
+                    work[(i * p + j) * LANES + lane] += here * there
     for i in range(p):
         for j in range(i):
             for lane in range(lanes):
                 work[(i * p + j) * LANES + lane] = work[(j * p + i) * LANES + lane]
 
 
-@_compile
+@_inline
 def _sweep(state, sums, metric, x, x_next, step, components):  # type: ignore[no-untyped-def]
     """Update A for one image, and leave M = A + J in J's slots (first line of Eq. ADMM_update_2).
 
@@ -155,73 +183,49 @@ def _sweep(state, sums, metric, x, x_next, step, components):  # type: ignore[no
                 sums[(2 * p + i) * LANES + lane] += a * there
 
 
-@_compile
-def _polar(state, work, components, tolerance):  # type: ignore[no-untyped-def]
-    """Put the polar factor M(MᵀM)^(−1/2) into V's slots: the nearest matrix with orthonormal columns."""
+@_inline
+def _polar(state, work, wide, components, careful):  # type: ignore[no-untyped-def]
+    """Split M into V, its polar factor M(MᵀM)^(−1/2), and J = M − V.
+
+    V is the nearest matrix with orthonormal columns. What MᵀM loses of M grows with the square of M's
+    condition: above about 14 it is made, and used, in double precision (at once if `careful`).
+    """
+    near = 1e-3 if state.itemsize == 4 else 1e-7  # a last turn from there squares it
+    if not careful:
+        _gram(state, work, components)
+        limit = _GOOD_CONDITION if state.itemsize == 4 else _WORST_CONDITION
+        if _inverse_root(work, components, near, work.dtype.type(limit)):
+            _split(state, work, components)
+            return
+    _gram(state, wide, components)
+    if _inverse_root(wide, components, near, _WORST_CONDITION):
+        _split(state, wide, components)
+    else:
+        _polar_by_svd(state, components)
+
+
+@_inline
+def _split(state, work, components):  # type: ignore[no-untyped-def]
+    """V = MZ and J = M − V, with Z in slots 2p² to 3p² − 1 of `work`."""
     lanes = min(LANES, state.size)
     p, z0 = len(components), 2 * len(components) * len(components)
-    zero = state.dtype.type(0)
-    _gram(state, work, components)
-    worst, turns = _inverse_root(work, components, tolerance)
-    if not worst < tolerance:
-        _polar_by_svd(state, components)
-        return
+    kind = work.dtype.type
     for k in range(state.size // (3 * p * LANES)):
         for lane in range(lanes):
             for i in range(p):
-                total = zero
+                total = kind(0)
                 for j in range(p):
-                    total += (
-                        work[(z0 + j * p + i) * LANES + lane] * state[(k * 3 * p + 2 * p + j) * LANES + lane]
-                    )
+                    m = kind(state[(k * 3 * p + 2 * p + j) * LANES + lane])
+                    total += work[(z0 + j * p + i) * LANES + lane] * m
                 state[(k * 3 * p + p + i) * LANES + lane] = total
-    if turns > _GOOD_TURNS:
-        enough = 1e-3 if state.itemsize == 4 else 1e-7  # a deviation e becomes ¾e²
-        for _ in range(_MOST_POLISHES):
-            if _polish(state, work, components) < enough:
-                return
-        _polar_by_svd(state, components)
-
-
-@_compile
-def _polish(state, work, components):  # type: ignore[no-untyped-def]
-    """V := V(3I − VᵀV)/2: makes up for what MᵀM has lost where M's columns are of very different size.
-
-    Gives how far VᵀV was from I before.
-    """
-    lanes = min(LANES, state.size)
-    p, new0 = len(components), 4 * len(components) * len(components)
-    half, zero = state.dtype.type(0.5), state.dtype.type(0)
-    for place in range(p * p * LANES):
-        work[place] = zero
-    for k in range(state.size // (3 * p * LANES)):
-        for lane in range(lanes):
             for i in range(p):
-                for j in range(p):
-                    work[(i * p + j) * LANES + lane] += (
-                        state[(k * 3 * p + p + i) * LANES + lane] * state[(k * 3 * p + p + j) * LANES + lane]
-                    )
-    for k in range(state.size // (3 * p * LANES)):
-        for lane in range(lanes):
-            for i in range(p):
-                total = zero
-                for j in range(p):
-                    total += work[(j * p + i) * LANES + lane] * state[(k * 3 * p + p + j) * LANES + lane]
                 v = state[(k * 3 * p + p + i) * LANES + lane]
-                work[(new0 + i) * LANES + lane] = v + half * (v - total)
-        for place in range(p * LANES):
-            state[(k * 3 + 1) * p * LANES + place] = work[new0 * LANES + place]
-    deviation = 0.0
-    for i in range(p):
-        for j in range(p):
-            for lane in range(lanes):
-                deviation += abs(work[(i * p + j) * LANES + lane] - (1.0 if i == j else 0.0))
-    return deviation
+                state[(k * 3 * p + 2 * p + i) * LANES + lane] -= v
 
 
 @_compile
 def _polar_by_svd(state, components):  # type: ignore[no-untyped-def]
-    """Do the same lane by lane with singular vectors, where columns are too nearly dependent for it."""
+    """Do the same as `_polar` lane by lane with singular vectors: for columns that are nearly dependent."""
     lanes = min(LANES, state.size)
     p = len(components)
     pixels = state.size // (3 * p * LANES)
@@ -236,11 +240,12 @@ def _polar_by_svd(state, components):  # type: ignore[no-untyped-def]
         for k in range(pixels):
             for i in range(p):
                 state[(k * 3 * p + p + i) * LANES + lane] = matrix[k, i]
+                state[(k * 3 * p + 2 * p + i) * LANES + lane] -= matrix[k, i]
 
 
 @_compile
 def admm_epoch(  # type: ignore[no-untyped-def]
-    data, energy, metric, before, after, rho, eta, c, components, tolerance, figures, stop, low, high
+    data, energy, metric, before, after, rho, eta, c, components, careful, figures, stop, low, high
 ):
     """Run one epoch of Eq. ADMM_update_2 (or ADMM_update_kernel_2) for the groups `low` to `high` − 1.
 
@@ -262,7 +267,7 @@ def admm_epoch(  # type: ignore[no-untyped-def]
     images, pixels = data.shape[1], data.shape[2] // LANES
     kind = data.dtype.type
     zero, one, two, step = kind(0), kind(1), kind(2), rho
-    work = np.empty((5 * p * p + 2) * LANES, data.dtype)
+    work, wide = np.empty(_room(p) * LANES, data.dtype), np.empty(_room(p) * LANES)
     sums = np.empty(3 * p * LANES, data.dtype)
     for group in range(low, high):
         state, weights = after[group], metric[min(group, metric.shape[0] - 1)]
@@ -292,12 +297,7 @@ def admm_epoch(  # type: ignore[no-untyped-def]
                     sums[(2 * p + i) * LANES + lane] = zero
             following = data[group, min(image + 1, images - 1)]
             _sweep(state, sums, weights, data[group, image], following, eta * step, components)
-            _polar(state, work, components, tolerance)
-            for k in range(pixels):  # J = M − V
-                for lane in range(lanes):
-                    for i in range(p):
-                        v = state[(k * 3 * p + p + i) * LANES + lane]
-                        state[(k * 3 * p + 2 * p + i) * LANES + lane] -= v
+            _polar(state, work, wide, components, careful)
             for lane in range(lanes):
                 s = zero
                 for i in range(p):
@@ -306,7 +306,7 @@ def admm_epoch(  # type: ignore[no-untyped-def]
         _residuals(state, before[group], work, figures[group], components)
 
 
-@_compile
+@_inline
 def _residuals(state, before, work, figures, components):  # type: ignore[no-untyped-def]
     lanes = min(LANES, state.size)
     p = len(components)
@@ -330,23 +330,23 @@ def _residuals(state, before, work, figures, components):  # type: ignore[no-unt
 
 
 @_compile
-def orthonormalise(basis, components, tolerance, low, high):  # type: ignore[no-untyped-def]
+def orthonormalise(basis, components, careful, low, high):  # type: ignore[no-untyped-def]
     """Replace bases (group, pixel·component·lane) by their polar factors."""
     p = len(components)
     pixels = basis.shape[1] // (p * LANES)
-    work = np.empty((5 * p * p + 2) * LANES, basis.dtype)
+    work, wide = np.empty(_room(p) * LANES, basis.dtype), np.empty(_room(p) * LANES)
     state = np.empty(pixels * 3 * p * LANES, basis.dtype)
     for group in range(low, high):
         for k in range(pixels):
             for place in range(p * LANES):
                 state[(k * 3 + 2) * p * LANES + place] = basis[group, k * p * LANES + place]
-        _polar(state, work, components, tolerance)
+        _polar(state, work, wide, components, careful)
         for k in range(pixels):
             for place in range(p * LANES):
                 basis[group, k * p * LANES + place] = state[(k * 3 + 1) * p * LANES + place]
 
 
-@_compile
+@_inline
 def _project(basis, x, y, components):  # type: ignore[no-untyped-def]
     """Add Uᵀx to y (component·lane)."""
     p = len(components)
@@ -390,9 +390,9 @@ def prepare(components: int, precision: str) -> None:
     )
     one, none = kind(1), (0, 0)
     admm_epoch(
-        *(data, energy, data[0], state, state.copy(), one, one, one, tuple_of, one, figures),
+        *(data, energy, data[0], state, state.copy(), one, one, one, tuple_of, False, figures),
         *(np.zeros(1, np.uint8), *none),
     )
     basis = np.zeros((1, components * LANES), kind)
-    orthonormalise(basis, tuple_of, one, *none)
+    orthonormalise(basis, tuple_of, False, *none)
     objective(data, energy, basis, one, tuple_of, sums, *none)

@@ -44,7 +44,7 @@ class LaneEpochs:
         self._components = (0,) * self._p
         self._kind = problem.dtype.type
         self._c = self._kind(problem.c)
-        self._tolerance = self._kind(5e-4 if self._kind == np.float32 else 1e-8)
+        self._careful = problem.mercer is not None  # bases in Mercer coordinates are seldom well conditioned
         self._pieces: list[_Piece] = []
 
     def load(self, state: list[Array], workers: Workers) -> Generator[Tick, bool | None, bool]:
@@ -114,12 +114,12 @@ class LaneEpochs:
         kind, groups = self._kind, len(piece.data)
         compiled.admm_epoch(
             *(piece.data, piece.energy, piece.metric, piece.before, piece.after),
-            *(kind(rho), kind(eta), self._c, self._components, self._tolerance, piece.figures, stop),
+            *(kind(rho), kind(eta), self._c, self._components, self._careful, piece.figures, stop),
             *(0, groups),
         )
         slots = piece.after.reshape(groups, -1, 3, self._p * LANES)
         basis = np.ascontiguousarray(slots[:, :, 0]).reshape(groups, -1)
-        compiled.orthonormalise(basis, self._components, self._tolerance, 0, groups)
+        compiled.orthonormalise(basis, self._components, self._careful, 0, groups)
         compiled.objective(
             piece.data, piece.energy, basis, self._c, self._components, piece.objective, 0, groups
         )
