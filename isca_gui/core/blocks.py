@@ -77,6 +77,11 @@ class BlockGrid:
         blocks = tiles.transpose(1, 3, 0, 2, 4).reshape(self.count, len(pictures), self.pixels)
         return np.ascontiguousarray(blocks)
 
+    def split_rows(self, pictures: NDArray[Number], top: int, bottom: int) -> NDArray[Number]:
+        """Cut only the blocks between two rows of pixels; both lie on edges of blocks, or beyond the end."""
+        strip = pictures[:, top : min(bottom, self.height)]
+        return BlockGrid(strip.shape[1], self.width, self.side).split_stack(strip)
+
     def join(self, blocks: NDArray[Number]) -> NDArray[Number]:
         """Put blocks (block, pixel) together to a picture (height, width)."""
         picture: NDArray[Number] = self.join_stack(blocks[:, np.newaxis])[0]

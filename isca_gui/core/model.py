@@ -45,6 +45,15 @@ class KernelPart:
 
 
 @dataclass(frozen=True, eq=False)
+class Known:
+    """What a model remembers of its training pictures: labels, MSE, and descriptors (block, image, p + 3)."""
+
+    labels: tuple[str, ...]
+    levels: tuple[float, ...]
+    descriptors: NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
 class Model:
     """Subspaces of all blocks.
 
@@ -61,6 +70,7 @@ class Model:
     offset: Array | None = None
     kernel: KernelPart | None = None
     dataset: str = ""  # digest of the training data
+    known: Known | None = None
 
     @cached_property
     def basis(self) -> Array:
@@ -76,7 +86,7 @@ class Model:
         known = iter(()) if self.kernel is None else block_pieces(self.kernel.pictures, self.grid)
         for index, blocks in enumerate(block_pieces(pictures, self.grid)):
             here = slice(index * PIECE, index * PIECE + len(blocks))
-            projected[here] = self._project(blocks, here, next(known, None))
+            projected[here] = self.project(blocks, here, next(known, None))
         return projected
 
     def reconstruct(self, picture: NDArray[Any], components: int | None = None) -> NDArray[np.float32]:
@@ -106,7 +116,8 @@ class Model:
         matrices = {"U": self.state.u, "V": self.state.v, "J": self.state.j}[which]
         return self.grid.join(matrices[:, :, component]).astype(np.float32)
 
-    def _project(self, blocks: NDArray[Any], here: slice, known: NDArray[Any] | None) -> Array:
+    def project(self, blocks: NDArray[Any], here: slice, known: NDArray[Any] | None) -> Array:
+        """Project blocks (block, image, pixel) of the grid's part `here`; `known` are its training blocks."""
         if self.kernel is None or known is None:
             centred = centre(blocks)[0]
             if self.offset is not None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future, wait
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from isca_gui.core import admm, baselines, compiled, direct
 from isca_gui.core.blocks import BlockGrid
-from isca_gui.core.model import Model, kernel_part
+from isca_gui.core.descriptor import describe_training
+from isca_gui.core.model import Known, Model, kernel_part
 from isca_gui.core.parallel import Tick, Workers
 from isca_gui.core.problem import kernel_problem, linear_problem
 from isca_gui.core.settings import SettingsError
@@ -48,13 +50,18 @@ def train(
         problem = yield from problem_for(dataset, settings, workers)
         if settings.method == "pca":
             result, offset = yield from baselines.pca(problem, settings, workers)
-            return Model(settings, grid, result.state, result.end, result.steps, offset, dataset=digest)
-        result = yield from _solve(problem, settings, workers, resume)
-        part = None
-        if problem.mercer is not None:
-            part = yield from kernel_part(dataset.pictures, problem, result.state.u, workers)
-        steps = (resume.steps if resume is not None else ()) + result.steps
-        return Model(settings, grid, result.state, result.end, steps, kernel=part, dataset=digest)
+            model = Model(settings, grid, result.state, result.end, result.steps, offset, dataset=digest)
+        else:
+            result = yield from _solve(problem, settings, workers, resume)
+            part = None
+            if problem.mercer is not None:
+                part = yield from kernel_part(dataset.pictures, problem, result.state.u, workers)
+            steps = (resume.steps if resume is not None else ()) + result.steps
+            model = Model(settings, grid, result.state, result.end, steps, kernel=part, dataset=digest)
+        del problem  # large, and no longer needed
+        found = yield from describe_training(model, dataset.pictures, workers)
+        levels = tuple(entry.achieved_mse for entry in dataset.entries)
+        return replace(model, known=Known(dataset.labels, levels, found))
     finally:
         workers.close()
 

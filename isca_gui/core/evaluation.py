@@ -1,0 +1,269 @@
+"""How good a model is: leave-one-out over its training pictures, and pictures that it has never seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from scipy import stats
+
+from isca_gui.core import strength, untrained
+from isca_gui.core.distortions import DISTORTIONS, ORIGINAL, mse
+from isca_gui.core.parallel import Workers
+from isca_gui.core.progress import Progress
+from isca_gui.core.recognition import UNDECIDED_LABEL, Recogniser
+from isca_gui.core.strength import UnreachableError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from isca_gui.core.distortions import Picture
+    from isca_gui.core.model import Model
+    from isca_gui.core.recognition import Recognition, Verdict
+
+    Result = TypeVar("Result")
+
+LOWEST, HIGHEST = 45.0, 900.0  # MSE of fresh pictures: the range that the paper trains
+# A mixture's first part is made first. The paper blurs and compresses before it adds noise or light; the
+# other way round, blur and JPEG would wipe out the noise that is to be found.
+MIXING_ORDER = ("blur", "jpeg", "impulse", "gaussian-noise", "luminance", "contrast")
+
+
+@dataclass(frozen=True, eq=False)
+class LeaveOneOut:
+    """Every training picture recognised with all others.
+
+    `confusion` counts pictures: rows are true labels, columns the verdicts in the same order, and undecided
+    last. `accuracy` is over the distorted pictures: the reference is alone in its class and cannot be found
+    without itself. `block_accuracy` is the share of their blocks that vote for the true class.
+    """
+
+    classes: tuple[str, ...]
+    confusion: NDArray[np.int64]
+    verdicts: tuple[str, ...]
+    accuracy: float
+    recall: Mapping[str, float]
+    block_accuracy: float
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A fresh picture: what is to be made of the reference, with what noise."""
+
+    label: str
+    level: float  # MSE; a strength for what is not in the table of distortions
+    seed: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a trial."""
+
+    trial: Trial
+    achieved: float  # MSE
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """How pictures never trained on were recognised: shares 0 … 1, higher is better unless said otherwise."""
+
+    outcomes: tuple[Outcome, ...]
+    unreachable: int
+    singles: float  # verdict right, one distortion
+    recall: Mapping[str, float]  # the same per kind
+    level_error: float  # median |estimated − true| / true of the MSE; lower is better
+    level_correlation: float  # rank correlation of the estimated with the true MSE
+    called_mixtures: float  # single distortions said to be two; lower is better
+    called_unlike: float  # single distortions said to be unlike anything trained on; lower is better
+    one_of_two: float  # two distortions: the verdict is one of them
+    top_two: float  # two distortions: the two most likely are the two
+    pairs: Mapping[str, float]  # the same per pair
+    unlike: float  # AUROC of `unusual`: untrained kinds against single distortions
+    unlike_by_kind: Mapping[str, float]
+
+
+def leave_one_out(
+    model: Model, descriptor: str = "extended", rule: str = "evidence", threads: int | None = None
+) -> Generator[Progress, None, LeaveOneOut]:
+    """Recognise every training picture with all others."""
+    recogniser = Recogniser(model, descriptor)
+    assert model.known is not None
+    labels = model.known.labels
+    classes = tuple(dict.fromkeys(labels))
+    columns = {name: place for place, name in enumerate((*classes, UNDECIDED_LABEL))}
+
+    def one(index: int) -> tuple[str, float]:
+        found = recogniser.leave_one_out(index, rule)
+        return found.verdict.label, float((found.winner == columns[labels[index]]).mean())
+
+    results = yield from _all(one, range(len(labels)), "leaving one out", threads)
+    confusion = np.zeros((len(classes), len(columns)), np.int64)
+    for label, (verdict, _) in zip(labels, results, strict=True):
+        confusion[columns[label], columns[verdict]] += 1
+    rows = {name: confusion[place] for place, name in enumerate(classes)}
+    distorted = [index for index, label in enumerate(labels) if label != ORIGINAL]
+    return LeaveOneOut(
+        classes,
+        confusion,
+        tuple(verdict for verdict, _ in results),
+        _mean(results[index][0] == labels[index] for index in distorted),
+        {name: float(row[columns[name]] / row.sum()) for name, row in rows.items()},
+        _mean(results[index][1] for index in distorted),
+    )
+
+
+def plan(count: int, seed: int, kinds: Sequence[str]) -> list[Trial]:
+    """Draw trials: every kind and every pair of kinds `count` times, at random levels with new noise."""
+    random = np.random.default_rng([seed, 0xF8E5])
+    ordered = sorted(kinds, key=lambda name: MIXING_ORDER.index(name) if name in MIXING_ORDER else 99)
+    labels = [*kinds, *("+".join(pair) for pair in combinations(ordered, 2))]
+    return [
+        Trial(label, float(random.uniform(LOWEST, HIGHEST)), int(random.integers(2**31)))
+        for label in labels
+        for _ in range(count)
+    ]
+
+
+def plan_untrained(reference: Picture, count: int, seed: int) -> list[Trial]:
+    """Draw trials of kinds that are in no dataset, at strengths of the same range of MSE."""
+    random = np.random.default_rng([seed, 0x4E0])
+    trials = []
+    for kind in untrained.UNTRAINED:
+        ladder = untrained.strengths(reference, kind, LOWEST, HIGHEST)
+        chosen = random.permutation(np.resize(ladder, max(count, len(ladder))))[:count]
+        trials += [Trial(kind, float(value), int(random.integers(2**31))) for value in chosen]
+    return trials
+
+
+def fresh(
+    model: Model,
+    reference: Picture,
+    count: int = 10,
+    seed: int = 1,
+    *,
+    descriptor: str = "extended",
+    rule: str = "evidence",
+    threads: int | None = None,
+) -> Generator[Progress, None, Fresh]:
+    """Make pictures that the model has never seen and recognise them."""
+    recogniser = Recogniser(model, descriptor)
+    kinds = [name for name in recogniser.neighbours.classes if name in DISTORTIONS]
+    recogniser.neighbours.usual  # noqa: B018 - once, before the threads start
+    trials = plan(count, seed, kinds) + plan_untrained(reference, count, seed)
+
+    def one(index: int) -> Outcome | None:
+        trial = trials[index]
+        made = make(reference, trial)
+        if made is None:
+            return None
+        picture, achieved = made
+        return Outcome(trial, achieved, recogniser.recognise(picture, rule).verdict)
+
+    found = yield from _all(one, range(len(trials)), "recognising fresh pictures", threads)
+    outcomes = tuple(outcome for outcome in found if outcome is not None)
+    return summarise(outcomes, len(found) - len(outcomes))
+
+
+def make(reference: Picture, trial: Trial) -> tuple[Picture, float] | None:
+    """Make the picture of a trial, with its MSE; None if the reference cannot be distorted that much."""
+    if trial.label in untrained.UNTRAINED:
+        picture = untrained.damage(reference, trial.label, trial.level, trial.seed)
+        return picture, mse(picture, reference)
+    try:
+        made = strength.distort(reference, trial.label, trial.level, trial.seed)
+    except UnreachableError:
+        return None
+    return made.picture, made.achieved_mse
+
+
+def summarise(outcomes: tuple[Outcome, ...], unreachable: int = 0) -> Fresh:
+    """Work out the figures."""
+    singles = [outcome for outcome in outcomes if outcome.trial.label in DISTORTIONS]
+    pairs = [outcome for outcome in outcomes if "+" in outcome.trial.label]
+    others = [outcome for outcome in outcomes if outcome.trial.label in untrained.UNTRAINED]
+    usual = [outcome.verdict.unusual for outcome in singles]
+    true = [outcome.achieved for outcome in singles]
+    estimated = [outcome.verdict.severity for outcome in singles]
+    varied = len(set(true)) > 1 and len(set(estimated)) > 1
+    return Fresh(
+        outcomes=outcomes,
+        unreachable=unreachable,
+        singles=_mean(map(_right, singles)),
+        recall=_by_label(singles, _right),
+        level_error=float(
+            np.median([abs(e - t) / t for e, t in zip(estimated, true, strict=True)] or [np.nan])
+        ),
+        level_correlation=float(stats.spearmanr(true, estimated).statistic) if varied else np.nan,
+        called_mixtures=_mean(len(outcome.verdict.parts) > 1 for outcome in singles),
+        called_unlike=_mean(outcome.verdict.unlike for outcome in singles),
+        one_of_two=_mean(_one_of_two(outcome) for outcome in pairs),
+        top_two=_mean(map(_both, pairs)),
+        pairs=_by_label(pairs, _both),
+        unlike=auroc(usual, [outcome.verdict.unusual for outcome in others]),
+        unlike_by_kind={
+            kind: auroc(usual, [o.verdict.unusual for o in others if o.trial.label == kind])
+            for kind in dict.fromkeys(outcome.trial.label for outcome in others)
+        },
+    )
+
+
+def auroc(low: Sequence[float], high: Sequence[float]) -> float:
+    """Give the share of pairs in which the second is above the first; ties count half."""
+    if not low or not high:
+        return float("nan")
+    first, second = np.asarray(low)[:, None], np.asarray(high)[None]
+    return float((second > first).mean() + (second == first).mean() / 2)
+
+
+def mistaken(recognition: Recognition, label: str) -> NDArray[np.bool_]:
+    """Tell which blocks do not vote for a label."""
+    place = recognition.classes.index(label) if label in recognition.classes else -2
+    wrong: NDArray[np.bool_] = recognition.winner != place
+    return wrong
+
+
+def _right(outcome: Outcome) -> bool:
+    return outcome.verdict.label == outcome.trial.label
+
+
+def _both(outcome: Outcome) -> bool:
+    return set(outcome.verdict.top_two) == set(outcome.trial.label.split("+"))
+
+
+def _one_of_two(outcome: Outcome) -> bool:
+    return not outcome.verdict.unlike and outcome.verdict.label in outcome.trial.label.split("+")
+
+
+def _by_label(outcomes: list[Outcome], right: Callable[[Outcome], bool]) -> dict[str, float]:
+    labels = dict.fromkeys(outcome.trial.label for outcome in outcomes)
+    return {label: _mean(right(o) for o in outcomes if o.trial.label == label) for label in labels}
+
+
+def _mean(values: Iterable[float]) -> float:
+    found = list(values)
+    return float(np.mean(found)) if found else float("nan")
+
+
+def _all(
+    work: Callable[[int], Result], indices: Sequence[int], what: str, threads: int | None
+) -> Generator[Progress, None, list[Result]]:
+    """Call work(index) for all indices on all threads; results come in their order."""
+    workers = Workers(threads)
+    results: dict[int, Result] = {}
+
+    def one(low: int, _: int) -> None:
+        results[low] = work(indices[low])
+
+    yield Progress(0, len(indices), what)
+    try:
+        for tick in workers.each(one, len(indices), 1):
+            yield Progress(tick.done, tick.total, what)
+    finally:
+        workers.close()
+    yield Progress(len(indices), len(indices), what)
+    return [results[place] for place in range(len(indices))]

@@ -1,0 +1,91 @@
+"""Two distortions in one picture: take one of them away again and see whether the rest is better explained.
+
+In the space of descriptors, what a distortion does to a block is a step away from the reference. Steps of two
+distortions nearly add up. So for every kind without randomness, at some of its levels, its step is subtracted
+from the picture's points; if what is left lies clearly nearer to the training pictures than the picture
+itself did, over the whole picture, then both that kind and the kind of what is left are in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isca_gui.core.distortions import DISTORTIONS, ORIGINAL
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isca_gui.core.neighbours import Floats, Neighbours
+
+_FIRST_BLOCKS, _BLOCKS = 256, 2048  # samples to choose candidates from, and to judge them by
+_CHOSEN = 4  # candidates that are judged
+_EVERY = 2  # levels that are tried
+_GAIN = 0.9  # what is left must be nearer than this share of the picture's own distance
+_LEAST_SHARE = 0.1  # and this share of the blocks must agree on what it is
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Two kinds in one picture, the first at this MSE; `gain` is the share of the distance that is left."""
+
+    kinds: tuple[str, str]
+    level: float
+    gain: float
+
+
+class Unmixer:
+    """Looks for a second distortion; prepared once for a set of training pictures."""
+
+    def __init__(self, neighbours: Neighbours, levels: NDArray[np.float64]) -> None:
+        self._neighbours, self._levels = neighbours, levels[neighbours.order]
+        count = len(neighbours.points)
+        self._blocks = np.random.default_rng(0).choice(count, min(count, _BLOCKS), replace=False)
+        self._points = neighbours.points[self._blocks]
+        self._squares = np.einsum("bnf,bnf->bn", self._points, self._points)
+        known = [place for place, label in enumerate(neighbours.classes) if _predictable(label)]
+        members = [np.flatnonzero(neighbours.number == place)[::_EVERY] for place in known]
+        self._candidates = np.concatenate(members) if members else np.empty(0, np.int64)
+
+    def look(self, points: Floats) -> Mixture | None:
+        """Say which two kinds a picture's points (block, number) hold, if two explain it clearly better."""
+        classes = self._neighbours.classes
+        if not len(self._candidates) or ORIGINAL not in classes:
+            return None
+        here = points[self._blocks]
+        rough = self._left(here, self._candidates, _FIRST_BLOCKS).min(axis=2).mean(axis=0)
+        chosen = self._candidates[np.argsort(rough, kind="stable")[:_CHOSEN]]
+        nearest = self._left(here, np.array([0, *chosen]), _BLOCKS)  # without a step, and with each
+        base, *costs = nearest.min(axis=2).mean(axis=0).tolist()
+        best = int(np.argmin(costs))
+        gain = costs[best] / max(base, 1e-12)
+        first = int(self._neighbours.number[chosen[best]])
+        counts = np.bincount(nearest[:, 1 + best].argmin(axis=1), minlength=len(classes)) / len(here)
+        counts[[first, classes.index(ORIGINAL)]] = 0
+        second = int(counts.argmax())
+        if not gain < _GAIN or counts[second] <= _LEAST_SHARE:
+            return None
+        return Mixture((classes[first], classes[second]), float(self._levels[chosen[best]]), gain)
+
+    def _left(self, points: Floats, candidates: NDArray[np.int64], blocks: int) -> Floats:
+        """Take each candidate's step away; give distances of what is left (block, candidate, class).
+
+        The reference, which comes first among the training pictures, has no step.
+        """
+        here, known = points[:blocks], self._points[:blocks]
+        left = here[:, None] - (known[:, candidates] - known[:, :1])
+        own = np.einsum("bcf,bcf->bc", left, left)
+        squares = left @ np.swapaxes(known, 1, 2)
+        squares *= -2
+        squares += own[:, :, None]
+        squares += self._squares[:blocks, None]
+        found = np.minimum.reduceat(squares, self._neighbours.starts, axis=2)
+        nearest: Floats = np.sqrt(np.maximum(found, 0))
+        return nearest
+
+
+def _predictable(label: str) -> bool:
+    """Whether a label is one distortion that does the same to a picture every time."""
+    return label in DISTORTIONS and not DISTORTIONS[label].random

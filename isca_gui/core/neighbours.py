@@ -1,0 +1,172 @@
+"""The training pictures as points, per block, and how far a new picture's blocks are from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isca_gui.core.descriptor import EXTRA
+from isca_gui.core.parallel import ranges
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+TIE = 2e-6  # distances no further apart than rounding are the same
+_CHUNK = 512  # blocks at a time: what is worked on stays in the cache
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """Per block: distances to every class, the nearest picture of each, and all pictures' distances."""
+
+    distances: Floats  # (block, class)
+    pictures: NDArray[np.int32]  # (block, class)
+    winner: NDArray[np.int16]  # (block,); −1 where classes tie
+
+
+class Neighbours:
+    """Training descriptors (block, image, number), put in order of their classes.
+
+    A training picture whose block does not differ from the reference's is no example of damage there, and is
+    left out at that block: sparse impulse noise leaves most blocks as they were.
+    """
+
+    def __init__(
+        self,
+        points: Floats,
+        labels: Sequence[str],
+        *,
+        same: NDArray[np.bool_] | None = None,
+        neighbours: int = 1,
+    ) -> None:
+        self.classes = tuple(dict.fromkeys(labels))
+        number = np.array([self.classes.index(label) for label in labels])
+        self.order = np.argsort(number, kind="stable").astype(np.int32)
+        self.points = np.ascontiguousarray(points[:, self.order])
+        self.number = number[self.order].astype(np.int16)
+        self.starts = np.searchsorted(self.number, np.arange(len(self.classes)))
+        self._same = None if same is None else same[:, self.order]
+        self._k = neighbours
+
+    @property
+    def reference(self) -> Floats:
+        """The reference's point in every block (block, number)."""
+        return self.points[:, 0]
+
+    def near(self, points: Floats, leave_out: int | None = None) -> Near:
+        """Find the nearest training pictures of a picture's blocks (block, number).
+
+        `leave_out` is a training picture that is not to be its own neighbour.
+        """
+        blocks, count = len(points), len(self.classes)
+        distances, pictures = np.empty((blocks, count), np.float32), np.empty((blocks, count), np.int32)
+        winner = np.empty(blocks, np.int16)
+        for low, high in ranges(blocks, _CHUNK):
+            here = slice(low, high)
+            all_ = self.all_distances(points[here], here, leave_out)
+            for index, (start, end) in enumerate(self._ends):
+                best = all_[:, start:end].argmin(axis=1)
+                pictures[here, index] = self.order[start + best]
+                distances[here, index] = np.take_along_axis(all_[:, start:end], best[:, None], axis=1)[:, 0]
+            winner[here] = self._decide(all_, distances[here])
+        return Near(distances, pictures, winner)
+
+    def all_distances(self, points: Floats, here: slice, leave_out: int | None = None) -> Floats:
+        """Give the distances of some blocks' points to every training picture, in this object's order."""
+        difference = self.points[here] - points[:, None]
+        found: Floats = np.sqrt(np.einsum("bnf,bnf->bn", difference, difference))
+        if self._same is not None:
+            found[self._same[here]] = np.inf
+        if leave_out is not None:
+            found[:, self.order == leave_out] = np.inf
+        return found
+
+    @cached_property
+    def usual(self) -> Floats:
+        """How far each training picture is from the nearest other of its class (block, image), in order."""
+        found = np.empty(self.points.shape[:2], np.float32)
+        for low, high in ranges(len(self.points), _CHUNK):
+            here = slice(low, high)
+            for start, end in self._ends:
+                members = self.points[here, start:end]
+                for index in range(end - start):
+                    difference = members - members[:, index, None]
+                    squares = np.einsum("bnf,bnf->bn", difference, difference)
+                    squares[:, index] = np.inf
+                    found[here, start + index] = np.sqrt(squares.min(axis=1))
+        return found
+
+    def ranks(self, near: Near) -> Floats:
+        """Give how usual each block's distance to its winning class is: 1 is usual, 0 is not.
+
+        The rank among the distances that the class's own pictures have with one level left out. A class of
+        one picture has no such distances: anything but that picture itself is unusual.
+        """
+        found = np.ones(len(near.winner), np.float32)
+        for index, (start, end) in enumerate(self._ends):
+            mine = near.winner == index
+            distance = near.distances[mine, index]
+            if end - start < 2:
+                found[mine] = np.where(distance <= TIE, 1.0, 0.5)
+                continue
+            further = (self.usual[mine, start:end] >= distance[:, None]).sum(axis=1)
+            found[mine] = (1 + further) / (1 + end - start)
+        return found
+
+    @property
+    def _ends(self) -> list[tuple[int, int]]:
+        ends = [*self.starts[1:], len(self.number)]
+        return list(zip(self.starts.tolist(), map(int, ends), strict=True))
+
+    def _decide(self, all_: Floats, distances: Floats) -> NDArray[np.int16]:
+        """Give the class of the nearest picture, or of most of the k nearest; −1 where classes tie."""
+        if len(self.classes) == 1:
+            return np.zeros(len(all_), np.int16)
+        winner: NDArray[np.int16] = distances.argmin(axis=1).astype(np.int16)
+        if self._k > 1:
+            winner = self._most(all_, distances)
+        first, second = np.partition(distances, 1, axis=1)[:, :2].T
+        with np.errstate(invalid="ignore"):
+            winner[~(second - first > TIE) & np.isfinite(second)] = -1
+        return winner
+
+    def _most(self, all_: Floats, distances: Floats) -> NDArray[np.int16]:
+        """Count the classes of the k nearest; equal counts go to the nearer class."""
+        k = min(self._k, all_.shape[1])
+        nearest = np.argpartition(all_, k - 1, axis=1)[:, :k]
+        counts = np.zeros(distances.shape, np.int16)
+        valid = np.isfinite(np.take_along_axis(all_, nearest, axis=1))
+        rows = np.repeat(np.arange(len(all_)), k).reshape(nearest.shape)
+        np.add.at(counts, (rows[valid], self.number[nearest][valid]), 1)
+        most = counts == counts.max(axis=1, keepdims=True)
+        found: NDArray[np.int16] = np.where(most, distances, np.inf).argmin(axis=1).astype(np.int16)
+        return found
+
+
+def unchanged(descriptors: Floats) -> NDArray[np.bool_]:
+    """Tell which training blocks (block, image) equal the reference's, apart from the reference's own."""
+    same: NDArray[np.bool_] = (np.abs(descriptors - descriptors[:, :1]) <= TIE).all(axis=2)
+    same[:, 0] = False
+    return same
+
+
+def balanced(descriptors: Floats) -> Floats:
+    """Give factors (block, number) that let a kernel's coordinates weigh as much as the numbers beside them.
+
+    Coordinates in a kernel's feature space have no unit; they are made to vary, over the training pictures,
+    as the mean and the norms do, which are in pixels.
+    """
+    p = descriptors.shape[2] - EXTRA
+    spread = descriptors.var(axis=1)
+    inside, beside = spread[:, :p].sum(axis=1), spread[:, p:].sum(axis=1)
+    factors = np.ones((len(descriptors), p + EXTRA), np.float32)
+    ratio = np.divide(beside, inside, out=np.ones_like(inside), where=inside > 1e-20)
+    factors[:, :p] = np.sqrt(ratio)[:, None]
+    return factors

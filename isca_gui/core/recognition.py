@@ -1,0 +1,300 @@
+"""What was done to a picture, where, how strongly, and how sure: a vote per block, a verdict per picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isca_gui.core.descriptor import DESCRIPTORS, EXTRA, describe
+from isca_gui.core.distortions import DISTORTIONS, ORIGINAL
+from isca_gui.core.mixture import Mixture, Unmixer
+from isca_gui.core.neighbours import TIE, Neighbours, balanced, unchanged
+from isca_gui.core.severity import severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    from isca_gui.core.blocks import BlockGrid
+    from isca_gui.core.model import Model
+    from isca_gui.core.neighbours import Floats, Near
+
+UNDECIDED = -1
+UNDECIDED_LABEL = "undecided"
+RULES = {
+    "evidence": "original only if nearly all blocks say so, else the largest class among damaged blocks",
+    "majority": "the class with most blocks, as in the paper",
+}
+NEARLY_ALL = 0.98  # of the blocks must be as in the original for the picture to be called so
+UNLIKE = 1.4  # mean −log rank of damaged blocks above which a picture is unlike anything trained on
+MOST_NEIGHBOURS = 1000
+
+
+class RecognitionError(Exception):
+    """A picture cannot be recognised with this model; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer for a picture.
+
+    `share` and `runner_up_share` are of all blocks; `margin` is their difference. `severity` is the MSE at
+    which the winner's training pictures have moved as far from the reference as this one, and `nearest_level`
+    the median MSE of the nearest of them over the winner's blocks. `unusual` is the mean −log rank of the
+    damaged blocks' distances: about 1 or less for what was trained, above `UNLIKE` for what was not.
+    """
+
+    label: str
+    share: float
+    runner_up: str | None
+    runner_up_share: float
+    margin: float
+    severity: float
+    nearest_level: float
+    unusual: float
+    unlike: bool
+    shares: Mapping[str, float]  # per label, and `undecided`
+    components: Mapping[str, float]  # per single distortion; a block of a mixture counts for both its parts
+    parts: tuple[str, ...]  # the one or two distortions that are in the picture; none for an original
+    sentence: str
+
+    @property
+    def top_two(self) -> tuple[str, ...]:
+        """The two distortions that are most likely in the picture, whether or not both are said to be."""
+        if len(self.parts) == 2:
+            return self.parts
+        ranked = sorted(self.components, key=lambda name: -self.components[name])
+        return tuple(name for name in ranked if name != ORIGINAL)[:2]
+
+
+@dataclass(frozen=True, eq=False)
+class Recognition:
+    """Votes of all blocks and the verdict. Arrays are per block; distances per block and class."""
+
+    classes: tuple[str, ...]
+    grid: BlockGrid
+    winner: NDArray[np.int16]  # index into classes, or UNDECIDED
+    distances: Floats
+    nearest: NDArray[np.int32]  # the nearest training picture
+    level: Floats  # MSE of the nearest training picture of the winning class
+    confidence: Floats  # 0 … 1: how much further the second class is than the first
+    rank: Floats  # 0 … 1: how usual the distance is for the class
+    verdict: Verdict
+
+
+class Recogniser:
+    """Recognises pictures with one model; what it prepares serves all of them."""
+
+    def __init__(self, model: Model, descriptor: str = "extended", neighbours: int = 1) -> None:
+        if descriptor not in DESCRIPTORS:
+            raise RecognitionError(f"The descriptor is one of {', '.join(DESCRIPTORS)}, not '{descriptor}'.")
+        if not 1 <= neighbours <= MOST_NEIGHBOURS:
+            raise RecognitionError(f"Neighbours are 1 to {MOST_NEIGHBOURS}, not {neighbours}.")
+        if model.known is None:
+            raise RecognitionError(
+                "This model does not hold its training pictures' descriptors. Train it anew."
+            )
+        self.model, self.descriptor = model, descriptor
+        known = model.known
+        self._reference = known.descriptors[:, 0]
+        self._factors = balanced(known.descriptors) if model.kernel is not None else None
+        same = unchanged(known.descriptors)
+        self.neighbours = Neighbours(
+            self._chosen(known.descriptors), known.labels, same=same, neighbours=neighbours
+        )
+        self._levels = np.asarray(known.levels, np.float64)
+        unmixes = descriptor == "extended" and model.kernel is None
+        self._unmixer = Unmixer(self.neighbours, self._levels) if unmixes else None
+
+    def recognise(self, picture: NDArray[Any], rule: str = "evidence") -> Recognition:
+        """Recognise a picture (height, width) of the size that the model was trained on."""
+        grid = self.model.grid
+        if picture.shape != (grid.height, grid.width):
+            raise RecognitionError(
+                f"The picture has {picture.shape[1]}×{picture.shape[0]} pixels, the model's reference "
+                f"{grid.width}×{grid.height}. Resize or crop the picture first (--resize, --crop)."
+            )
+        described = describe(self.model, picture[np.newaxis])
+        identical = bool((np.abs(described[:, 0] - self._reference) <= TIE).all())
+        return self._recognise(described, rule, identical=identical)
+
+    def leave_one_out(self, index: int, rule: str = "evidence") -> Recognition:
+        """Recognise a training picture with all others."""
+        assert self.model.known is not None
+        return self._recognise(self.model.known.descriptors[:, index : index + 1], rule, leave_out=index)
+
+    def _severe(self, described: Floats, winner: NDArray[np.int16], label: str) -> float:
+        known, classes = self.model.known, self.neighbours.classes
+        assert known is not None
+        if label not in classes or label == ORIGINAL:
+            return 0.0
+        alike = [index for index, name in enumerate(classes) if name in (label, ORIGINAL)]
+        members = np.flatnonzero(np.array(known.labels) == label)
+        inside = 0 if self.model.kernel is not None else self.model.settings.components
+        return severity(
+            described,
+            known.descriptors,
+            self._levels,
+            members,
+            np.isin(winner, alike),
+            inside,
+            noise=_is_noise(label),
+        )
+
+    def _chosen(self, described: Floats) -> Floats:
+        """Take of descriptors (block, image, number) what is compared."""
+        if self.descriptor == "structural":
+            return described[:, :, :-EXTRA]
+        return described if self._factors is None else described * self._factors[:, None]
+
+    def _recognise(
+        self, described: Floats, rule: str, *, leave_out: int | None = None, identical: bool = False
+    ) -> Recognition:
+        if rule not in RULES:
+            raise RecognitionError(f"The rule is one of {', '.join(RULES)}, not '{rule}'.")
+        points = self._chosen(described)[:, 0]
+        near = self.neighbours.near(points, leave_out)
+        best = np.where(near.winner == UNDECIDED, near.distances.argmin(axis=1), near.winner)[:, None]
+        nearest = np.take_along_axis(near.pictures, best, axis=1)[:, 0]
+        level = self._levels[nearest].astype(np.float32)
+        rank = self.neighbours.ranks(near)
+        severity = partial(self._severe, described, near.winner)
+        judge = _Judge(self.neighbours.classes, near, level, rank, severity)
+        label = ORIGINAL if identical else judge.label(rule)
+        mixture = None
+        if rule == "evidence" and self._unmixer is not None and label not in (ORIGINAL, UNDECIDED_LABEL):
+            mixture = self._unmixer.look(points)
+        return Recognition(
+            self.neighbours.classes,
+            self.model.grid,
+            near.winner,
+            near.distances,
+            nearest,
+            level,
+            _confidence(near),
+            rank,
+            judge.verdict(label, mixture, identical=identical),
+        )
+
+
+class _Judge:
+    """Makes a verdict of the blocks' votes."""
+
+    def __init__(
+        self,
+        classes: tuple[str, ...],
+        near: Near,
+        level: Floats,
+        rank: Floats,
+        severity: Callable[[str], float],
+    ) -> None:
+        self._classes, self._near, self._level, self._rank = classes, near, level, rank
+        self._severity = severity
+        blocks = len(near.winner)
+        counts = np.bincount(near.winner[near.winner >= 0], minlength=len(classes))
+        self.shares = {label: int(count) / blocks for label, count in zip(classes, counts, strict=True)}
+        self.undecided = int((near.winner < 0).sum()) / blocks
+
+    def label(self, rule: str) -> str:
+        """Apply a rule; equal shares are undecided."""
+        if rule == "evidence" and self.shares.get(ORIGINAL, 0.0) >= NEARLY_ALL:
+            return ORIGINAL
+        among = {name: share for name, share in self.shares.items() if rule == "majority" or name != ORIGINAL}
+        most = max(among.values(), default=0.0)
+        best = [name for name, share in among.items() if share == most]
+        return best[0] if len(best) == 1 and most > 0 else UNDECIDED_LABEL
+
+    def verdict(self, label: str, mixture: Mixture | None, *, identical: bool) -> Verdict:
+        """Put the answer together."""
+        components = _components(self.shares)
+        parts = _parts(label)
+        if mixture is not None:
+            parts = tuple(sorted(mixture.kinds, key=lambda name: -components.get(name, 0.0)))
+            label = parts[0] if len(_parts(label)) < 2 else label
+        unusual = self._unusual()
+        unlike = mixture is None and not identical and label != ORIGINAL and unusual > UNLIKE
+        ranked = sorted((name for name in self.shares if name != label), key=lambda name: -self.shares[name])
+        rival = next((name for name in ranked if name != ORIGINAL and self.shares[name] > 0), None)
+        share, second = self.shares.get(label, 0.0), self.shares.get(rival, 0.0) if rival else 0.0
+        draft = Verdict(
+            *(label, share, rival, second, share - second),
+            *(self._severity(label), self._nearest_level(label), unusual, unlike),
+            *({**self.shares, UNDECIDED_LABEL: self.undecided}, components, parts, ""),
+        )
+        return Verdict(**{**vars(draft), "sentence": sentence(draft, identical=identical)})
+
+    def _unusual(self) -> float:
+        """Average −log rank over the blocks that are not as in the original."""
+        original = self._classes.index(ORIGINAL) if ORIGINAL in self._classes else UNDECIDED
+        damaged = (self._near.winner != original) & (self._near.winner >= 0)
+        return float(-np.log(self._rank[damaged]).mean()) if damaged.any() else 0.0
+
+    def _nearest_level(self, label: str) -> float:
+        if label not in self._classes or label == ORIGINAL:
+            return 0.0
+        mine = self._near.winner == self._classes.index(label)
+        return float(np.median(self._level[mine])) if mine.any() else 0.0
+
+
+def title(label: str) -> str:
+    """Name a label, single or mixed, for a person."""
+    names = [DISTORTIONS[part].title if part in DISTORTIONS else part for part in label.split("+")]
+    return " and ".join([names[0], *(name[0].lower() + name[1:] if name[1:2].islower() else name
+                                     for name in names[1:])])  # fmt: skip
+
+
+def sentence(verdict: Verdict, *, identical: bool = False) -> str:
+    """Say a verdict in words that can be pasted into a letter."""
+    if identical:
+        return "This is the original: no block differs from the reference."
+    if verdict.label == ORIGINAL:
+        return f"No damage found: {verdict.share:.0%} of the blocks are as in the original."
+    if verdict.label == UNDECIDED_LABEL:
+        tied = verdict.shares[UNDECIDED_LABEL]
+        return f"Undecided: {tied:.0%} of the blocks are equally near to more than one class."
+    agree = f"{verdict.share:.0%} of the blocks agree"
+    rival = (
+        f"; next is {title(verdict.runner_up)} with {verdict.runner_up_share:.0%}"
+        if verdict.runner_up
+        else ""
+    )
+    if verdict.unlike:
+        return f"Unlike anything trained on; nearest: {title(verdict.label)} ({agree}{rival})."
+    if len(verdict.parts) == 2 and "+" not in verdict.label:
+        both = title("+".join(verdict.parts))
+        votes = [f"{verdict.components[part]:.0%}" for part in verdict.parts]
+        return f"Two distortions together: {both}, with {votes[0]} and {votes[1]} of the blocks."
+    return f"{title(verdict.label)}, strength about MSE {verdict.severity:.0f}. {agree}{rival}."
+
+
+def _is_noise(label: str) -> bool:
+    return label in DISTORTIONS and DISTORTIONS[label].random
+
+
+def _parts(label: str) -> tuple[str, ...]:
+    return () if label in (ORIGINAL, UNDECIDED_LABEL) else tuple(label.split("+"))
+
+
+def _components(shares: Mapping[str, float]) -> dict[str, float]:
+    """Count a mixture's blocks for both its parts."""
+    found: dict[str, float] = {}
+    for label, share in shares.items():
+        for part in label.split("+"):
+            found[part] = found.get(part, 0.0) + share
+    return found
+
+
+def _confidence(near: Near) -> Floats:
+    """0 where the two nearest classes are equally far, 1 where the second is infinitely further."""
+    if near.distances.shape[1] < 2:
+        return np.ones(len(near.winner), np.float32)
+    first, second = np.partition(near.distances, 1, axis=1)[:, :2].T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.where(np.isfinite(second), (second - first) / np.maximum(second, TIE), 1.0)
+    found[near.winner == UNDECIDED] = 0.0
+    confidence: Floats = np.nan_to_num(found).astype(np.float32)
+    return confidence
