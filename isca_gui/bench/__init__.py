@@ -6,7 +6,7 @@ import os
 import platform
 from typing import TYPE_CHECKING
 
-from isca_gui.bench import datasets, memory, solvers
+from isca_gui.bench import datasets, memory, recognition, solvers
 from isca_gui.core.progress import Progress
 
 if TYPE_CHECKING:
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MEASUREMENTS = {
     "dataset": datasets.measure,
     "solvers": solvers.measure,
+    "recognition": recognition.measure,
     "growth": solvers.measure_growth,
     "memory": memory.measure,
 }

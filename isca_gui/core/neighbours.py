@@ -12,13 +12,14 @@ from isca_gui.core.descriptor import EXTRA
 from isca_gui.core.parallel import ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float32]
 
 TIE = 2e-6  # distances no further apart than rounding are the same
+_AS_STRONG = 7  # levels about a picture's own that it is compared with
 _CHUNK = 512  # blocks at a time: what is worked on stays in the cache
 
 
@@ -42,6 +43,7 @@ class Neighbours:
         self,
         points: Floats,
         labels: Sequence[str],
+        levels: NDArray[np.float64],
         *,
         same: NDArray[np.bool_] | None = None,
         neighbours: int = 1,
@@ -52,6 +54,7 @@ class Neighbours:
         self.points = np.ascontiguousarray(points[:, self.order])
         self.number = number[self.order].astype(np.int16)
         self.starts = np.searchsorted(self.number, np.arange(len(self.classes)))
+        self._level_of, self._levels = levels, levels[self.order]
         self._same = None if same is None else same[:, self.order]
         self._k = neighbours
 
@@ -88,10 +91,52 @@ class Neighbours:
             found[:, self.order == leave_out] = np.inf
         return found
 
-    @cached_property
+    @property
     def usual(self) -> Floats:
         """How far each training picture is from the nearest other of its class (block, image), in order."""
+        return self._others[0]
+
+    def ranks(self, near: Near, at: Mapping[int, float]) -> Floats:
+        """Give how usual each block's distance to its winning class is: 1 is usual, 0 is not.
+
+        The rank among the distances that the class's own pictures have with one level left out, those of
+        about the same strength: noise lies the further apart the stronger it is. `at` is the MSE of a class's
+        blocks where it is known better than by their nearest pictures. A class of one picture has no such
+        distances: anything but that picture itself is unusual.
+        """
+        found = np.ones(len(near.winner), np.float32)
+        for index, (start, end) in enumerate(self._ends):
+            mine = np.flatnonzero(near.winner == index)
+            distance = near.distances[mine, index]
+            if end - start < 2:
+                found[mine] = np.where(distance <= TIE, 1.0, 0.5)
+            elif len(mine):
+                level = at.get(index) or float(np.median(self._level_of[near.pictures[mine, index]]))
+                by_level = np.argsort(np.abs(self._levels[start:end] - level), kind="stable")
+                members = start + by_level[:_AS_STRONG]
+                further = (self.usual[np.ix_(mine, members)] >= distance[:, None]).sum(axis=1)
+                found[mine] = (1 + further) / (1 + len(members))
+        return found
+
+    def disagreement(self, near: Near, index: int, level: float) -> float:
+        """Give how much a class's blocks disagree on the strength, beside what is usual for the class.
+
+        A picture has one strength. Where bright and dark places are hit differently, as by speckle noise, or
+        where the class is only the nearest of wrong ones, blocks are nearest to pictures of many levels.
+        """
+        start, end = self._ends[index]
+        usual = float(self._others[1][start:end].mean()) if end - start > 1 else 0.0
+        mine = near.pictures[near.winner == index, index]
+        if usual <= 0 or level <= 0 or not len(mine):
+            return 1.0
+        return float(np.abs(_logarithms(self._level_of[mine]) - np.log(level)).mean()) / usual
+
+    @cached_property
+    def _others(self) -> tuple[Floats, NDArray[np.float64]]:
+        """Find the nearest other picture of its class: distances (block, image), and how far off in level."""
         found = np.empty(self.points.shape[:2], np.float32)
+        off = np.zeros(len(self.number))
+        logarithms = _logarithms(self._levels)
         for low, high in ranges(len(self.points), _CHUNK):
             here = slice(low, high)
             for start, end in self._ends:
@@ -100,25 +145,10 @@ class Neighbours:
                     difference = members - members[:, index, None]
                     squares = np.einsum("bnf,bnf->bn", difference, difference)
                     squares[:, index] = np.inf
+                    other = start + squares.argmin(axis=1)
                     found[here, start + index] = np.sqrt(squares.min(axis=1))
-        return found
-
-    def ranks(self, near: Near) -> Floats:
-        """Give how usual each block's distance to its winning class is: 1 is usual, 0 is not.
-
-        The rank among the distances that the class's own pictures have with one level left out. A class of
-        one picture has no such distances: anything but that picture itself is unusual.
-        """
-        found = np.ones(len(near.winner), np.float32)
-        for index, (start, end) in enumerate(self._ends):
-            mine = near.winner == index
-            distance = near.distances[mine, index]
-            if end - start < 2:
-                found[mine] = np.where(distance <= TIE, 1.0, 0.5)
-                continue
-            further = (self.usual[mine, start:end] >= distance[:, None]).sum(axis=1)
-            found[mine] = (1 + further) / (1 + end - start)
-        return found
+                    off[start + index] += np.abs(logarithms[other] - logarithms[start + index]).sum()
+        return found, off / len(self.points)
 
     @property
     def _ends(self) -> list[tuple[int, int]]:
@@ -148,6 +178,11 @@ class Neighbours:
         most = counts == counts.max(axis=1, keepdims=True)
         found: NDArray[np.int16] = np.where(most, distances, np.inf).argmin(axis=1).astype(np.int16)
         return found
+
+
+def _logarithms(levels: NDArray[np.float64]) -> NDArray[np.float64]:
+    logarithms: NDArray[np.float64] = np.log(np.maximum(levels, 1.0))
+    return logarithms
 
 
 def unchanged(descriptors: Floats) -> NDArray[np.bool_]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from isca_gui.core.neighbours import TIE, Neighbours, balanced, unchanged
 from isca_gui.core.severity import severity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
@@ -30,7 +29,7 @@ RULES = {
     "majority": "the class with most blocks, as in the paper",
 }
 NEARLY_ALL = 0.98  # of the blocks must be as in the original for the picture to be called so
-UNLIKE = 1.4  # mean −log rank of damaged blocks above which a picture is unlike anything trained on
+UNLIKE = 2.0  # `unusual` above which a picture is unlike anything trained on
 MOST_NEIGHBOURS = 1000
 
 
@@ -45,7 +44,8 @@ class Verdict:
     `share` and `runner_up_share` are of all blocks; `margin` is their difference. `severity` is the MSE at
     which the winner's training pictures have moved as far from the reference as this one, and `nearest_level`
     the median MSE of the nearest of them over the winner's blocks. `unusual` is the mean −log rank of the
-    damaged blocks' distances: about 1 or less for what was trained, above `UNLIKE` for what was not.
+    damaged blocks' distances, plus the logarithm of how much the winner's blocks disagree on the strength
+    beside what is usual: mostly below 1.5 for what was trained, above `UNLIKE` for what was not.
     """
 
     label: str
@@ -102,11 +102,11 @@ class Recogniser:
         known = model.known
         self._reference = known.descriptors[:, 0]
         self._factors = balanced(known.descriptors) if model.kernel is not None else None
+        self._levels = np.asarray(known.levels, np.float64)
         same = unchanged(known.descriptors)
         self.neighbours = Neighbours(
-            self._chosen(known.descriptors), known.labels, same=same, neighbours=neighbours
+            self._chosen(known.descriptors), known.labels, self._levels, same=same, neighbours=neighbours
         )
-        self._levels = np.asarray(known.levels, np.float64)
         unmixes = descriptor == "extended" and model.kernel is None
         self._unmixer = Unmixer(self.neighbours, self._levels) if unmixes else None
 
@@ -127,13 +127,18 @@ class Recogniser:
         assert self.model.known is not None
         return self._recognise(self.model.known.descriptors[:, index : index + 1], rule, leave_out=index)
 
-    def _severe(self, described: Floats, winner: NDArray[np.int16], label: str) -> float:
+    def _severe(
+        self, described: Floats, winner: NDArray[np.int16], label: str, leave_out: int | None
+    ) -> float:
         known, classes = self.model.known, self.neighbours.classes
         assert known is not None
         if label not in classes or label == ORIGINAL:
             return 0.0
         alike = [index for index, name in enumerate(classes) if name in (label, ORIGINAL)]
-        members = np.flatnonzero(np.array(known.labels) == label)
+        places = (index for index, name in enumerate(known.labels) if name == label)
+        members = np.array([index for index in places if index != leave_out], np.intp)
+        if not len(members):
+            return 0.0
         inside = 0 if self.model.kernel is not None else self.model.settings.components
         return severity(
             described,
@@ -161,13 +166,13 @@ class Recogniser:
         best = np.where(near.winner == UNDECIDED, near.distances.argmin(axis=1), near.winner)[:, None]
         nearest = np.take_along_axis(near.pictures, best, axis=1)[:, 0]
         level = self._levels[nearest].astype(np.float32)
-        rank = self.neighbours.ranks(near)
-        severity = partial(self._severe, described, near.winner)
-        judge = _Judge(self.neighbours.classes, near, level, rank, severity)
-        label = ORIGINAL if identical else judge.label(rule)
-        mixture = None
+        judge = _Judge(self.neighbours, near, level)
+        label, mixture = ORIGINAL if identical else judge.label(rule), None
         if rule == "evidence" and self._unmixer is not None and label not in (ORIGINAL, UNDECIDED_LABEL):
             mixture = self._unmixer.look(points)
+            label = judge.leading(label, mixture)
+        strength = self._severe(described, near.winner, label, leave_out)
+        rank = judge.ranks(label, strength)
         return Recognition(
             self.neighbours.classes,
             self.model.grid,
@@ -177,23 +182,16 @@ class Recogniser:
             level,
             _confidence(near),
             rank,
-            judge.verdict(label, mixture, identical=identical),
+            judge.verdict(label, mixture, strength, rank, identical=identical),
         )
 
 
 class _Judge:
     """Makes a verdict of the blocks' votes."""
 
-    def __init__(
-        self,
-        classes: tuple[str, ...],
-        near: Near,
-        level: Floats,
-        rank: Floats,
-        severity: Callable[[str], float],
-    ) -> None:
-        self._classes, self._near, self._level, self._rank = classes, near, level, rank
-        self._severity = severity
+    def __init__(self, neighbours: Neighbours, near: Near, level: Floats) -> None:
+        self._neighbours, self._near, self._level = neighbours, near, level
+        self._classes = classes = neighbours.classes
         blocks = len(near.winner)
         counts = np.bincount(near.winner[near.winner >= 0], minlength=len(classes))
         self.shares = {label: int(count) / blocks for label, count in zip(classes, counts, strict=True)}
@@ -208,30 +206,45 @@ class _Judge:
         best = [name for name, share in among.items() if share == most]
         return best[0] if len(best) == 1 and most > 0 else UNDECIDED_LABEL
 
-    def verdict(self, label: str, mixture: Mixture | None, *, identical: bool) -> Verdict:
+    def leading(self, label: str, mixture: Mixture | None) -> str:
+        """Give the label of a picture with two distortions: that of the two with more blocks."""
+        return label if mixture is None or len(_parts(label)) > 1 else self._parts(label, mixture)[0]
+
+    def ranks(self, label: str, severity: float) -> Floats:
+        """Give how usual the blocks' distances are."""
+        known = {self._classes.index(label): severity} if label in self._classes else {}
+        return self._neighbours.ranks(self._near, known)
+
+    def verdict(
+        self, label: str, mixture: Mixture | None, severity: float, rank: Floats, *, identical: bool
+    ) -> Verdict:
         """Put the answer together."""
-        components = _components(self.shares)
-        parts = _parts(label)
-        if mixture is not None:
-            parts = tuple(sorted(mixture.kinds, key=lambda name: -components.get(name, 0.0)))
-            label = parts[0] if len(_parts(label)) < 2 else label
-        unusual = self._unusual()
+        components, parts = _components(self.shares), self._parts(label, mixture)
+        unusual = self._unusual(label, severity, rank)
         unlike = mixture is None and not identical and label != ORIGINAL and unusual > UNLIKE
         ranked = sorted((name for name in self.shares if name != label), key=lambda name: -self.shares[name])
         rival = next((name for name in ranked if name != ORIGINAL and self.shares[name] > 0), None)
         share, second = self.shares.get(label, 0.0), self.shares.get(rival, 0.0) if rival else 0.0
         draft = Verdict(
             *(label, share, rival, second, share - second),
-            *(self._severity(label), self._nearest_level(label), unusual, unlike),
+            *(severity, self._nearest_level(label), unusual, unlike),
             *({**self.shares, UNDECIDED_LABEL: self.undecided}, components, parts, ""),
         )
         return Verdict(**{**vars(draft), "sentence": sentence(draft, identical=identical)})
 
-    def _unusual(self) -> float:
-        """Average −log rank over the blocks that are not as in the original."""
+    def _parts(self, label: str, mixture: Mixture | None) -> tuple[str, ...]:
+        if mixture is None:
+            return _parts(label)
+        return tuple(sorted(mixture.kinds, key=lambda name: -self.shares.get(name, 0.0)))
+
+    def _unusual(self, label: str, severity: float, rank: Floats) -> float:
+        """Average −log rank over the damaged blocks; add how much the winner's disagree on the strength."""
         original = self._classes.index(ORIGINAL) if ORIGINAL in self._classes else UNDECIDED
         damaged = (self._near.winner != original) & (self._near.winner >= 0)
-        return float(-np.log(self._rank[damaged]).mean()) if damaged.any() else 0.0
+        if not damaged.any() or label not in self._classes or label == ORIGINAL:
+            return 0.0
+        disagreement = self._neighbours.disagreement(self._near, self._classes.index(label), severity)
+        return float(-np.log(rank[damaged]).mean()) + float(np.log(max(disagreement, 0.05)))
 
     def _nearest_level(self, label: str) -> float:
         if label not in self._classes or label == ORIGINAL:
