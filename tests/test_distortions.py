@@ -25,6 +25,7 @@ from isca_gui.core.settings import DatasetSpec
 from isca_gui.core.strength import UnreachableError, distort
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from isca_gui.core.distortions import Apply, Picture
@@ -339,6 +340,63 @@ def test_jpeg_takes_every_strength(factor: float) -> None:
     made = prepared("jpeg", picture)(factor)
     assert made.shape == picture.shape
     assert np.isfinite(made).all()
+
+
+# ------------------------------------------------------------------------------------ what is foreseen
+
+FORESEEN = {
+    "contrast": 1e-3,
+    "gaussian-noise": 0.02,
+    "luminance": 1e-3,
+    "blur": 1e-3,
+    "impulse": 0.15,
+    "jpeg": 0.1,
+}
+
+
+@pytest.mark.parametrize("row", TABLE, ids=NAMES)
+@pytest.mark.parametrize("name", ["camera", "hubble"])
+def test_error_is_foreseen(row: Distortion, name: str) -> None:
+    picture = image.read(samples.resolve(f"sample:{name}"))[:256, :320]
+    assert row.foresee is not None
+    foreseen, apply = row.foresee(picture), row.prepare(picture, np.random.default_rng(1))
+    errors = [(step, error(apply(step), picture)) for step in strengths(row, 30)]
+    usual = [(step, found) for step, found in errors if 30 < found < 3000]
+    assert len(usual) >= 3
+    for step, found in usual:
+        assert foreseen(step) == pytest.approx(found, rel=FORESEEN[row.name])
+
+
+@pytest.mark.parametrize("row", TABLE, ids=NAMES)
+@pytest.mark.parametrize("factor", [0.5, 0.9, 1.2, 3.0])
+def test_a_wrong_forecast_costs_time_but_no_accuracy(row: Distortion, factor: float, crop: Picture) -> None:
+    foresee = row.foresee
+    assert foresee is not None
+
+    def wrong(picture: Picture) -> Callable[[float], float]:
+        foreseen = foresee(picture)
+        return lambda step: factor * foreseen(step)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(DISTORTIONS, row.name, replace(row, foresee=wrong))
+        made = distort(crop, row.name, 400.0, 3)
+    assert error(made.picture, crop) == pytest.approx(400, rel=row.tolerance)
+
+
+def test_a_wrong_forecast_hides_nothing_that_can_be_reached(crop: Picture) -> None:
+    hopeless = replace(DISTORTIONS["blur"], foresee=lambda _: lambda step: min(step, 1.0))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(DISTORTIONS, "blur", hopeless)
+        made = distort(crop, "blur", 400.0, 3)
+    assert error(made.picture, crop) == pytest.approx(400, rel=hopeless.tolerance)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 7), (5, 5), (60, 70)])
+def test_impulse_hits_every_pixel_once(size: tuple[int, int]) -> None:
+    grey = np.full(size, 0.5, dtype=np.float32)
+    apply = prepared("impulse", grey)
+    for count in range(grey.size + 1) if grey.size < 100 else (1, 500, 524, 526, 600, 4200):
+        assert np.count_nonzero(apply(count / grey.size * (1 + 1e-12)) % 1 != 0.5) == count
 
 
 # ----------------------------------------------------------------------------------- unreachable targets

@@ -1,7 +1,8 @@
 """The distortions of the paper's Section 6, each a function of one strength, in one table.
 
 A distortion is prepared once for a picture; that draws all its randomness. What comes back is a pure function
-of the strength whose MSE grows with it, so that any MSE the picture allows can be found (`strength.py`).
+of the strength whose MSE grows with it, so that any MSE the picture allows can be found (`strength.py`). That
+search starts from what `foresight.py` expects without distorting the picture.
 Intensities stay in [0, 1]; strengths speak of the 0 to 255 scale where they are grey levels.
 """
 
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image
 
+from isca_gui.core import foresight
 from isca_gui.core.blocks import BlockGrid
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     Picture = NDArray[np.float32]
     Apply = Callable[[float], Picture]
+    Foresee = Callable[[Picture], Callable[[float], float]]
 
 ORIGINAL = "original"
 _PIECE = 65536
@@ -45,6 +48,16 @@ class Distortion:
     prepare: Callable[[Picture, np.random.Generator], Apply]
     random: bool = False  # whether another seed gives another picture
     tolerance: float = 0.0005  # the search stops within this share of the wanted MSE
+    foresee: Foresee | None = None  # about the MSE of a strength against the picture, without distorting it
+    steps: int | None = None  # per doubling: strengths that cost less than those between them
+
+    def nearest_step(self, strength: float) -> float:
+        """Give the nearest strength that costs less, or this one if all cost the same."""
+        if self.steps is None:
+            return strength
+        return float(
+            self.strongest * 2.0 ** (round(self.steps * math.log2(strength / self.strongest)) / self.steps)
+        )
 
 
 def mse(first: NDArray[np.floating[Any]], second: NDArray[np.floating[Any]]) -> float:
@@ -77,8 +90,13 @@ def _contrast(picture: Picture, _: np.random.Generator) -> Apply:
 
 
 def _gaussian_noise(picture: Picture, random: np.random.Generator) -> Apply:
-    """Add one fixed standard normal field times the strength in grey levels."""
+    """Add one fixed normal field times the strength in grey levels.
+
+    The field's mean square is made 1. A wanted MSE gives the same picture with and without, as the strength
+    makes up for it, but so the strength is known beforehand, up to what is cut off.
+    """
     field = random.standard_normal(picture.shape, dtype=np.float32)
+    field /= np.sqrt(np.einsum("ij,ij->", field, field) / field.size)
     return lambda strength: _added(picture, np.multiply(field, np.float32(strength / 255)))
 
 
@@ -111,21 +129,52 @@ def _impulse(picture: Picture, random: np.random.Generator) -> Apply:
     The last pixel is moved only part of the way to black or white where the share ends within it; that makes
     every MSE reachable, also on small pictures, where one pixel more can be a whole unit of MSE.
     """
-    order = random.permutation(picture.size)
-    salt = random.random(picture.size, dtype=np.float32) < 0.5
-    flat, extremes = picture.ravel(), salt.astype(np.float32)
+    flat, size = picture.ravel(), picture.size
+    hits = _random_hits(size, random)
 
     def apply(strength: float) -> Picture:
-        whole, part = divmod(strength * picture.size, 1.0)
-        count = min(int(whole), picture.size)
+        whole, part = divmod(strength * size, 1.0)
+        count = min(int(whole), size)
+        order, extremes = hits(min(count + 1, size))
         noisy = flat.copy()
         noisy[order[:count]] = extremes[:count]
-        if count < picture.size:
+        if count < size:
             last = order[count]
             noisy[last] += np.float32(part) * (extremes[count] - noisy[last])
         return noisy.reshape(picture.shape)
 
     return apply
+
+
+_DRAWN_AT_ONCE = 8  # one pixel of so many, more than the paper's levels need
+
+
+def _random_hits(
+    size: int, random: np.random.Generator
+) -> Callable[[int], tuple[NDArray[Any], NDArray[Any]]]:
+    """Order the pixels at random, each with 0 or 1: a function giving at least so many of the first of them.
+
+    The order begins with pixels drawn with replacement, each where it is met first, which is a random order
+    too; the rest is shuffled only when asked for.
+    """
+    draws = random.integers(size, size=size // _DRAWN_AT_ONCE)
+    turns = np.arange(draws.size)
+    first = np.empty(size, dtype=np.intp)
+    first[draws[::-1]] = turns[::-1]  # the last to be written stays, which is the first to be drawn
+    beginning = draws[first[draws] == turns]
+    salt = random.integers(2, size=beginning.size).astype(np.float32)
+    seed = random.integers(2**63)
+
+    @functools.lru_cache
+    def everything() -> tuple[NDArray[Any], NDArray[Any]]:
+        later = np.random.default_rng(seed)
+        left = np.ones(size, dtype=bool)
+        left[beginning] = False
+        rest = later.permutation(np.flatnonzero(left))
+        more_salt = later.integers(2, size=rest.size).astype(np.float32)
+        return np.concatenate([beginning, rest]), np.concatenate([salt, more_salt])
+
+    return lambda count: (beginning, salt) if count <= beginning.size else everything()
 
 
 # ITU-T T.81, Table K.1
@@ -139,8 +188,6 @@ _LUMINANCE_TABLE = np.array(
 )
 _COARSEST = 600.0
 _LARGEST_ENTRY = 8191  # libjpeg-turbo keeps eight times an entry in 16 bits; larger ones wrap around
-
-
 _TABLES_PER_DOUBLING = 72  # neighbouring tables differ by 1 %; a ladder's rungs fall on whole tables
 
 
@@ -158,11 +205,7 @@ def _jpeg(picture: Picture, random: np.random.Generator) -> Apply:
     coded = functools.lru_cache(maxsize=8)(functools.partial(_through_jpeg, image))
 
     def apply(strength: float) -> Picture:
-        exponent = _TABLES_PER_DOUBLING * math.log2(strength / _COARSEST)
-        whole, part = divmod(round(exponent, 6), 1.0)
-        finer, coarser = (
-            _quantisation(_COARSEST * 2 ** (place / _TABLES_PER_DOUBLING)) for place in (whole, whole + 1)
-        )
+        finer, coarser, part = _tables(strength)
         decoded, count = coded(finer), round(part * grid.count)
         if count and coarser != finer:
             takes_coarser = np.zeros(grid.count, dtype=bool)
@@ -173,6 +216,21 @@ def _jpeg(picture: Picture, random: np.random.Generator) -> Apply:
     return apply
 
 
+def _tables(strength: float) -> tuple[tuple[int, ...], tuple[int, ...], float]:
+    """Give the tables next below and above a strength, and the share of the blocks that take the latter."""
+    exponent = _TABLES_PER_DOUBLING * math.log2(strength / _COARSEST)
+    whole, part = divmod(round(exponent, 6), 1.0)
+    finer, coarser = (
+        _quantisation(_COARSEST * 2 ** (place / _TABLES_PER_DOUBLING)) for place in (whole, whole + 1)
+    )
+    return finer, coarser, part
+
+
+def _foresee_jpeg(picture: Picture) -> Callable[[float], float]:
+    return foresight.jpeg(picture, _tables)
+
+
+@functools.lru_cache(maxsize=4096)
 def _quantisation(factor: float) -> tuple[int, ...]:
     entries = np.clip(np.rint(_LUMINANCE_TABLE * factor), 1, _LARGEST_ENTRY)
     return tuple(int(entry) for entry in entries)
@@ -197,32 +255,34 @@ TABLE = (
     Distortion(
         "contrast", "C", "Contrast stretch",
         "Bright places get brighter and dark places darker, about the picture's mean.",
-        False, "#E69F00", "gain above 1", 1000.0, _contrast,
+        False, "#E69F00", "gain above 1", 1000.0, _contrast, foresee=foresight.contrast,
     ),
     Distortion(
         "gaussian-noise", "G", "Gaussian noise",
         "Every pixel gets a random error of bell-shaped distribution.",
         True, "#56B4E9", "standard deviation, grey levels", 4000.0, _gaussian_noise, random=True,
+        foresee=foresight.gaussian_noise,
     ),
     Distortion(
         "luminance", "L", "Luminance shift",
         "Every pixel gets brighter by the same amount.",
-        False, "#F0E442", "grey levels", 255.0, _luminance,
+        False, "#F0E442", "grey levels", 255.0, _luminance, foresee=foresight.luminance,
     ),
     Distortion(
         "blur", "B", "Blur",
         "Every pixel becomes a weighted mean of its surroundings.",
-        True, "#009E73", "standard deviation, pixels", 4096.0, _blur,
+        True, "#009E73", "standard deviation, pixels", 4096.0, _blur, foresee=foresight.blur,
     ),
     Distortion(
         "impulse", "I", "Impulse noise",
         "Single pixels, scattered at random, turn black or white (salt and pepper).",
-        True, "#D55E00", "share of the pixels", 1.0, _impulse, random=True,
+        True, "#D55E00", "share of the pixels", 1.0, _impulse, random=True, foresee=foresight.impulse,
     ),
     Distortion(
         "jpeg", "J", "JPEG compression",
         "Blocks of 8×8 pixels lose their fine detail, as in a strongly compressed JPEG file.",
         True, "#CC79A7", "times the standard quantisation table", _COARSEST, _jpeg, tolerance=0.005,
+        foresee=_foresee_jpeg, steps=_TABLES_PER_DOUBLING,
     ),
 )  # fmt: skip
 

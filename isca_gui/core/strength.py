@@ -1,12 +1,14 @@
 """Find the strength of a distortion that gives a wanted MSE.
 
 A ladder of doubling strengths finds the rungs between which the MSE passes the target; a safeguarded secant
-on the logarithms, where MSE against strength is nearly a straight line, does the rest in two to four
-evaluations. The ladder of a kind is climbed once and serves all its levels.
+on the logarithms, where MSE against strength is nearly a straight line, does the rest in one to four
+evaluations. The ladder of a kind is climbed once and serves all its levels; where the MSE can be foreseen
+(`foresight.py`), climbing it distorts no picture.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from dataclasses import dataclass
@@ -18,6 +20,8 @@ from isca_gui.core import distortions
 from isca_gui.core.distortions import mse
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from isca_gui.core.distortions import Apply, Distortion, Picture
 
     Point = tuple[float, float]  # a strength and the MSE it gives
@@ -49,20 +53,27 @@ class Distorted:
 
 
 class Ladder:
-    """MSE at doubling strengths, with two more inside each doubling in which a target lies."""
+    """MSE at doubling strengths, with two more inside each doubling in which a target lies.
 
-    def __init__(self, apply: Apply, against: Picture, strongest: float) -> None:
-        self.apply, self._against, self._strongest = apply, against, strongest
+    Where the MSE is foreseen, every strength is cheap: then all doublings are climbed and guesses refined.
+    """
+
+    def __init__(
+        self, row: Distortion, measure: Callable[[float], float], apply: Apply | None, *, foreseen: bool
+    ) -> None:
+        self._row, self._measure = row, measure
+        self.foreseen = foreseen
+        self.apply = apply  # the distortion itself where no randomness is in it
         self._rungs: list[Point] = [(0.0, 0.0)]
         self._between: dict[Point, list[Point]] = {}
 
     def climb(self, targets: tuple[float, ...]) -> None:
-        """Evaluate all that `bracket` needs for these targets."""
+        """Evaluate all that `guess` needs for these targets."""
         for index in range(RUNGS + 1):
-            self._rungs.append(self._point(self._strongest * 2.0 ** (index - RUNGS)))
-            if self._rungs[-1][1] >= max(targets):
+            self._rungs.append(self._point(self._row.strongest * 2.0 ** (index - RUNGS)))
+            if not self.foreseen and self._rungs[-1][1] >= max(targets):
                 break
-        for target in targets:
+        for target in () if self.foreseen else targets:
             crossing = _crossing(self._rungs, target)
             if crossing is not None and crossing[0] not in self._between and crossing[0][0] > 0:
                 low, high = crossing
@@ -70,21 +81,37 @@ class Ladder:
                 inner = [self._point(low[0] * ratio ** (part / FINER)) for part in range(1, FINER)]
                 self._between[low] = [low, *inner, high]
 
-    def bracket(self, target: float) -> tuple[Point, Point, float] | None:
-        """Give points below and above the target and an interpolated strength; None if it is out of reach.
+    def guess(self, target: float) -> tuple[float, float] | None:
+        """Give a strength for a target and d log MSE / d log strength; None if the target is out of reach.
 
         What comes out for a target does not depend on the other targets that were climbed for.
         """
         coarse = _crossing(self._rungs, target)
         if coarse is None:
             return None
+        if self.foreseen:
+            start = _between(*coarse, target)
+            tolerance = self._row.tolerance * target / 4
+            return _close_in(self._measure, start, *coarse, target, tolerance), _steepness(*coarse)
         near = self._between.get(coarse[0], list(coarse))
         low, high = _crossing(near, target) or coarse
         guess = _between(low, high, target)
         if len(near) == FINER + 1 and all(first[1] < second[1] for first, second in itertools.pairwise(near)):
             cubic = math.exp(_lagrange([(math.log(m), math.log(s)) for s, m in near], math.log(target)))
             guess = cubic if low[0] < cubic < high[0] else guess
-        return low, high, guess
+        return guess, _steepness(low, high)
+
+    def corrected(self, target: float, strength: float, error: float) -> float | None:
+        """Guess again, knowing what MSE a strength near the wanted one really has."""
+        if not self.foreseen or error <= 0:
+            return None
+        target *= self._measure(strength) / error
+        found = self.guess(target)
+        if found is None:
+            return None
+        step = self._row.nearest_step(found[0])
+        near_enough = abs(self._measure(step) - target) <= self._row.tolerance * target / 2
+        return step if near_enough else found[0]
 
     @property
     def maximum(self) -> float:
@@ -92,7 +119,7 @@ class Ladder:
         return max(error for _, error in self._rungs)
 
     def _point(self, strength: float) -> Point:
-        return strength, mse(self.apply(strength), self._against)
+        return strength, self._measure(strength)
 
 
 def _crossing(points: list[Point], target: float) -> tuple[Point, Point] | None:
@@ -109,8 +136,13 @@ def ladder_for(
     """Climb the ladder of one distortion of `picture`, its errors measured against another picture."""
     # A seed of its own: other noise of the same strength has nearly the same MSE, and no level's own noise
     # may depend on which levels are made beside it.
-    apply = distortion.prepare(picture, np.random.default_rng(0))
-    ladder = Ladder(apply, against, distortion.strongest)
+    prepare = functools.partial(distortion.prepare, picture, np.random.default_rng(0))
+    if distortion.foresee is not None and against is picture:
+        apply = None if distortion.random else prepare()
+        ladder = Ladder(distortion, distortion.foresee(picture), apply, foreseen=True)
+    else:
+        apply = prepare()
+        ladder = Ladder(distortion, lambda strength: mse(apply(strength), against), apply, foreseen=False)
     ladder.climb(targets)
     return ladder
 
@@ -129,10 +161,13 @@ def distort(
         shared = (
             ladder if ladder is not None and len(rows) == 1 else ladder_for(picture, row, reference, (goal,))
         )
-        noise = np.random.default_rng([seed, position])
-        apply = row.prepare(picture, noise) if row.random else shared.apply
+        apply = shared.apply
+        if row.random or apply is None:
+            apply = row.prepare(picture, np.random.default_rng([seed, position]))
         search = _Search(apply, reference, goal, row)
-        search.run(shared, kind, target)
+        most = search.run(shared)
+        if most is not None:
+            raise UnreachableError(kind, target, most * target / goal)
         strength, achieved, picture = search.best
     return Distorted(picture, kind, target, achieved, strength, seed)
 
@@ -141,8 +176,7 @@ class _Search:
     """One search for a strength: remembers the best picture met and the closest strengths on both sides."""
 
     def __init__(self, apply: Apply, reference: Picture, goal: float, row: Distortion) -> None:
-        self._apply, self._reference, self._goal = apply, reference, goal
-        self._strongest = row.strongest
+        self._apply, self._reference, self._goal, self._row = apply, reference, goal, row
         self._tolerance = max(ABSOLUTE_TOLERANCE, row.tolerance * goal)
         self.best: tuple[float, float, Picture] = (0.0, math.inf, reference)
 
@@ -150,14 +184,25 @@ class _Search:
     def done(self) -> bool:
         return abs(self.best[1] - self._goal) <= self._tolerance
 
-    def run(self, ladder: Ladder, kind: str, target: float) -> None:
-        bracket = ladder.bracket(self._goal)
-        if bracket is None:
-            raise UnreachableError(kind, target, ladder.maximum * target / self._goal)
-        low, high, guess = bracket
-        first = (guess, self._evaluate(guess))
-        low, high = self._bracket(first, low, high, kind, target)
-        self._close_in(low, high)
+    def run(self, ladder: Ladder) -> float | None:
+        """Find the strength, or give the largest MSE there is if that is less than the goal."""
+        found = ladder.guess(self._goal)
+        if found is None and not ladder.foreseen:
+            return ladder.maximum
+        guess, steepness = found or (self._row.strongest, 2.0)
+        guess = self._row.nearest_step(guess)
+        points = [(guess, self._evaluate(guess))]
+        again = None if self.done else ladder.corrected(self._goal, *points[0])
+        if again is not None:
+            points.append((again, self._evaluate(again)))
+        ends = self._bracket(points, steepness)
+        if ends is None:
+            return self.best[1]
+        if not self.done:
+            low, high = ends
+            start = _between(low, high, self._goal)
+            _close_in(self._evaluate, start, low, high, self._goal, self._tolerance)
+        return None
 
     def _evaluate(self, strength: float) -> float:
         picture = self._apply(strength)
@@ -166,46 +211,57 @@ class _Search:
             self.best = (strength, error, picture)
         return error
 
-    def _bracket(
-        self, first: Point, low: Point, high: Point,
-        kind: str, target: float,
-    ) -> tuple[Point, Point]:  # fmt: skip
-        """Give two strengths of this very noise between which the goal lies, starting from a guess."""
-        steepness = _steepness(low, high)
-        ends = [first, first]  # below, above
+    def _bracket(self, points: list[Point], steepness: float) -> tuple[Point, Point] | None:
+        """Give two strengths of this very noise between which the goal lies, starting from a guess or two."""
+        strongest = self._row.strongest
+        ends = [min(points, key=_error), max(points, key=_error)]  # below, above
         step = 1.0
         while not self.done and not ends[0][1] < self._goal <= ends[1][1]:
             rising = ends[1][1] < self._goal
             strength, error = ends[1 if rising else 0]
-            if rising and strength >= self._strongest:
-                raise UnreachableError(kind, target, error)
+            if rising and strength >= strongest:
+                return None
             # First right at the goal, then past it, so that it comes to lie in between.
             aim = abs(math.log(self._goal / error)) / steepness * step if error > 0 else math.log(2)
             step *= 2
             factor = math.exp(min(max(aim, 1e-4), 2.0))
-            strength = min(strength * factor, self._strongest) if rising else strength / factor
+            strength = min(strength * factor, strongest) if rising else strength / factor
             ends[1 if rising else 0] = (strength, self._evaluate(strength))
-            if not rising and strength < 1e-12 * self._strongest:
+            if not rising and strength < 1e-12 * strongest:
                 break
         return ends[0], ends[1]
 
-    def _close_in(self, low: Point, high: Point) -> None:
-        """Secant on the logarithms, halved where it would stay at one end (Illinois)."""
-        for turn in range(_MOST_EVALUATIONS):
-            if self.done or high[0] - low[0] <= 1e-9 * high[0]:
-                return
-            strength = _between(low, high, self._goal) if turn % 3 < 2 else math.sqrt(low[0] * high[0])
-            error = self._evaluate(strength)
-            if error < self._goal:
-                low = (strength, error)
-            else:
-                high = (strength, error)
+
+def _error(point: Point) -> float:
+    return point[1]
+
+
+def _close_in(
+    measure: Callable[[float], float], strength: float, low: Point, high: Point,
+    goal: float, tolerance: float,
+) -> float:  # fmt: skip
+    """Secant on the logarithms from a strength between two ends, with a halving every third time."""
+    for turn in range(_MOST_EVALUATIONS):
+        error = measure(strength)
+        if abs(error - goal) <= tolerance:
+            break
+        if error < goal:
+            low = (strength, error)
+        else:
+            high = (strength, error)
+        if abs(high[0] - low[0]) <= 1e-9 * high[0]:
+            break
+        halved = math.sqrt(low[0] * high[0]) or high[0] / 2
+        strength = halved if turn % 3 == 1 else _between(low, high, goal)
+    return strength
 
 
 def _between(low: Point, high: Point, goal: float) -> float:
     """Interpolate the strength for `goal` on logarithms, strictly inside the ends."""
-    if low[0] <= 0 or low[1] <= 0:
+    if low[0] <= 0:
         return high[0] * min(max(math.sqrt(goal / high[1]), 0.05), 0.95)
+    if low[1] <= 0:
+        return math.sqrt(low[0] * high[0])
     share = math.log(goal / low[1]) / _steepness(low, high) / math.log(high[0] / low[0])
     return float(low[0] * (high[0] / low[0]) ** min(max(share, 0.02), 0.98))
 
