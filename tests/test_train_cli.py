@@ -186,7 +186,11 @@ def test_json(data: Path, isca: Callable[..., Done], method: str, solver: str) -
 def test_a_model_is_described(data: Path, isca: Callable[..., Done]) -> None:
     isca("train", data, "-o", "m.isca", "--method", "kernel-pca", "--kernel", "rbf")
     found = command.describe_model("m.isca")
-    assert list(found) == ["kind", *KEYS, "width", "height", "blocks", "dataset"]
+    assert list(found) == [
+        *("kind", *KEYS, "width", "height", "blocks", "dataset", "classes", "can_classify"),
+    ]
+    assert found["classes"] == {"original": 1, **dict.fromkeys(settings.DatasetSpec().kinds, 2)}
+    assert found["can_classify"] is True
     assert (found["kind"], found["solver"], found["kernel"], found["blocks"]) == ("model", None, "rbf", 64)
     json.dumps(found, allow_nan=False)
 

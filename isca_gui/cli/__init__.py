@@ -22,12 +22,17 @@ COMMANDS = {
     "dataset": "make labelled distorted versions of a picture at exact MSE levels",
     "distort": "distort one picture to an exact MSE",
     "train": "learn a subspace for every block of a dataset and write a model file",
+    "classify": "say what was done to pictures, where, how strongly, and how sure",
+    "evaluate": "measure how well a model recognises, or compare methods on one dataset",
+    "reconstruct": "project a picture into a model's subspaces and back",
+    "bases": "write a model's U, V and J as pictures",
+    "reproduce": "run the paper's experiments end to end and write a report",
     "info": "say what a picture, a dataset folder or a model holds",
     "samples": "list the bundled sample pictures",
     "bench": "measure the speed of this machine and program",
     "demo": "run the whole program once on a sample picture and write a report",
 }
-FAILED, WRONG_USE, STOPPED = 1, 2, 130
+FAILED, WRONG_USE, FOUND, STOPPED = 1, 2, 3, 130
 # By name, so that an error about one module loads no other: the solvers alone take half a second.
 _EXIT_CODES = {
     "isca_gui.core.settings.SettingsError": WRONG_USE,
@@ -35,6 +40,9 @@ _EXIT_CODES = {
     "isca_gui.core.archive.ArchiveError": FAILED,
     "isca_gui.core.dataset.DatasetError": FAILED,
     "isca_gui.core.decoding.ImageError": FAILED,
+    "isca_gui.core.model.NotInvertible": FAILED,
+    "isca_gui.core.paper_work.PaperError": FAILED,
+    "isca_gui.core.recognition.RecognitionError": FAILED,
     "isca_gui.core.steps.SolverError": FAILED,
     "isca_gui.core.strength.UnreachableError": FAILED,
     "builtins.OSError": FAILED,
@@ -43,7 +51,7 @@ _EXIT_CODES = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the `isca` command; gives its exit code (0 done, 1 the work failed, 2 wrong use)."""
+    """Run the `isca` command; gives its exit code (0 done, 1 the work failed, 2 wrong use, …)."""
     with _standard_streams(), _interruptible() as signals:
         try:
             return _run(sys.argv[1:] if argv is None else argv)
@@ -83,7 +91,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="isca",
         description="What was done to a picture, where, how strongly, and how sure. "
         "Wherever an IMAGE is asked for, sample:camera and the like (see 'isca samples') are accepted.",
-        epilog="Exit codes: 0 done, 1 the work failed, 2 wrong use. 'isca COMMAND --help' says more.",
+        epilog="Exit codes: 0 done, 1 the work failed, 2 wrong use, 3 classify found what --fail-on names. "
+        "'isca COMMAND --help' says more.",
     )
     parser.add_argument("--version", action="version", version=f"ISCA Studio {isca_gui.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

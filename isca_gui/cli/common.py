@@ -6,22 +6,31 @@ import argparse
 import contextlib
 import json
 import math
+import os
 import sys
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Iterable
 
     import numpy as np
     from numpy.typing import NDArray
 
     Result = TypeVar("Result")
 
+# The names of `core.descriptor.DESCRIPTORS` and `core.recognition.RULES`, which --help must not load.
+DESCRIPTORS, RULES = ("extended", "structural"), ("evidence", "majority")
+
 
 def add_image(parser: argparse.ArgumentParser) -> None:
     """Add the argument IMAGE and how to scale it."""
     parser.add_argument("image", metavar="IMAGE", type=name, help="a picture file, or sample:NAME")
+    add_range(parser)
+
+
+def add_range(parser: argparse.ArgumentParser) -> None:
+    """Add --range."""
     parser.add_argument(
         "--range", dest="value_range", metavar="LOW:HIGH", type=_range,
         help="sample values that stand for black and white (needed for float pictures outside 0 to 1)",
@@ -45,6 +54,33 @@ def add_seed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seed", type=whole, default=0, metavar="N", help="seed of all randomness (default: %(default)s)"
     )
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add the argument MODEL."""
+    parser.add_argument("model", metavar="MODEL", type=name, help="a model file (.isca), see 'isca train'")
+
+
+def add_recognition(parser: argparse.ArgumentParser) -> None:
+    """Add --descriptor and --rule."""
+    parser.add_argument(
+        "--descriptor", choices=DESCRIPTORS, default="extended",
+        help="numbers compared per block; structural is the paper's (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--rule", choices=RULES, default="evidence",
+        help="from votes to verdict; majority is the paper's (default: %(default)s)",
+    )  # fmt: skip
+
+
+def add_fit(parser: argparse.ArgumentParser) -> None:
+    """Add --resize and --crop, which are kept as `how`."""
+    choice = parser.add_mutually_exclusive_group()
+    for how, sentence in (("resize", "bring it to"), ("crop", "cut out its middle in")):
+        choice.add_argument(
+            f"--{how}", dest="how", action="store_const", const=how, default="refuse",
+            help=f"if a picture has another size than the model's reference, {sentence} that size",
+        )  # fmt: skip
 
 
 # Readers of arguments raise ArgumentTypeError: for a ValueError argparse would show the reader's own name.
@@ -98,6 +134,21 @@ def read_image(args: argparse.Namespace) -> NDArray[np.float32]:
     from isca_gui.core import image, samples
 
     return image.read(samples.resolve(args.image), value_range=args.value_range)
+
+
+def check_written(path: str, suffixes: tuple[str, ...], read: Iterable[str]) -> None:
+    """Refuse, before the work, a file to write that is of no known kind or is one of those that are read."""
+    from isca_gui.core.settings import SettingsError
+
+    if not path.lower().endswith(suffixes):
+        raise SettingsError(f"'{path}' must end in {' or '.join(suffixes)}")
+    folder = os.path.dirname(os.path.realpath(path))
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(f"There is no folder '{folder}' to write '{os.path.basename(path)}' to.")
+    if os.path.isdir(path) or not os.access(folder, os.W_OK):
+        raise PermissionError(f"'{path}' cannot be written. Choose another place.")
+    if os.path.realpath(path) in {os.path.realpath(each) for each in read}:
+        raise SettingsError(f"'{path}' is read as well; choose another file to write")
 
 
 def print_json(document: dict[str, Any]) -> None:

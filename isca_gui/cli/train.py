@@ -100,7 +100,12 @@ def describe_model(path: str | os.PathLike[str]) -> dict[str, object]:
 
     model = load_model(path)
     size = {"width": model.grid.width, "height": model.grid.height, "blocks": model.grid.count}
-    return {"kind": "model", **summary(path, model), **size, "dataset": model.dataset}
+    labels = model.known.labels if model.known is not None else ()
+    knows = {
+        "classes": {label: labels.count(label) for label in dict.fromkeys(labels)},
+        "can_classify": bool(labels),  # a model of an earlier version may not remember what it was shown
+    }
+    return {"kind": "model", **summary(path, model), **size, "dataset": model.dataset, **knows}
 
 
 def summary(path: str | os.PathLike[str], model: Model) -> dict[str, object]:
@@ -295,10 +300,11 @@ class Pace:
         text = f"{what}, error {step.error:.4f}, objective {step.objective:.4f}"
         if left is None or step.epoch >= self.total:
             return text
-        return f"{text}, {'at most' if self._early else 'about'} {_duration(left)} left"
+        return f"{text}, {'at most' if self._early else 'about'} {duration(left)} left"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """Say a time in the unit that suits it."""
     whole = math.ceil(seconds)
     if whole < 100:
         return f"{whole} s"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isca_gui.core import distortions, strength
-from isca_gui.core.distortions import ORIGINAL
+from isca_gui.core.distortions import ORIGINAL, UNDECIDED_LABEL
 from isca_gui.core.progress import Progress
 from isca_gui.core.strength import Ladder, UnreachableError
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
     from isca_gui.core.distortions import Picture
     from isca_gui.core.settings import DatasetSpec
+
+
+LONGEST_LABEL = 200
 
 
 class DatasetError(Exception):
@@ -61,6 +64,9 @@ class Dataset:
     def __post_init__(self) -> None:
         if self.pictures.ndim != 3 or len(self.pictures) != len(self.entries) or not self.entries:
             raise DatasetError(f"{len(self.entries)} entries do not fit pictures of {self.pictures.shape}")
+        for label in self.classes:
+            if label == UNDECIDED_LABEL or len(label) > LONGEST_LABEL:
+                raise DatasetError(f"'{label[:60]}' cannot be a label; choose another, shorter word")
         if self.entries[0].label != ORIGINAL:
             raise DatasetError(f"the first picture must be labelled '{ORIGINAL}': it is the reference")
         self.pictures.flags.writeable = False

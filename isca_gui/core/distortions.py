@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Apply = Callable[[float], Picture]
     Foresee = Callable[[Picture], Callable[[float], float]]
 
-ORIGINAL = "original"
+ORIGINAL, UNDECIDED_LABEL = "original", "undecided"
 _PIECE = 65536
 
 

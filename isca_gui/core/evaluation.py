@@ -10,10 +10,10 @@ import numpy as np
 from scipy import stats
 
 from isca_gui.core import strength, untrained
-from isca_gui.core.distortions import DISTORTIONS, ORIGINAL, mse
+from isca_gui.core.distortions import DISTORTIONS, ORIGINAL, UNDECIDED_LABEL, mse
 from isca_gui.core.parallel import Workers
 from isca_gui.core.progress import Progress
-from isca_gui.core.recognition import UNDECIDED_LABEL, Recogniser
+from isca_gui.core.recognition import Recogniser
 from isca_gui.core.strength import UnreachableError
 
 if TYPE_CHECKING:
@@ -154,7 +154,10 @@ def fresh(
     recogniser = Recogniser(model, descriptor)
     kinds = [name for name in recogniser.neighbours.classes if name in DISTORTIONS]
     recogniser.neighbours.usual  # noqa: B018 - once, before the threads start
-    trials = plan(count, seed, kinds) + plan_untrained(reference, count, seed)
+    (others,) = yield from _all(
+        lambda _: plan_untrained(reference, count, seed), range(1), "measuring untrained kinds", threads
+    )
+    trials = plan(count, seed, kinds) + others
 
     def one(index: int) -> Outcome | None:
         trial = trials[index]

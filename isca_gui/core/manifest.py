@@ -13,6 +13,8 @@ import numpy as np
 
 import isca_gui
 from isca_gui.core.blocks import BlockGrid
+from isca_gui.core.dataset import LONGEST_LABEL
+from isca_gui.core.distortions import ORIGINAL, UNDECIDED_LABEL
 from isca_gui.core.settings import HIGHEST_MSE, TrainingSettings
 from isca_gui.core.steps import CONVERGED, MAX_EPOCHS, STOPPED, Step
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from isca_gui.core.model import Model
 
 MOST_STEPS = 100_000  # a longer history is thinned out evenly: a header has its limits
-MOST_PICTURES, LONGEST_LABEL = 1_000_000, 200
+MOST_PICTURES = 1_000_000
 _ENDS = (CONVERGED, MAX_EPOCHS, STOPPED)
 _KINDS: dict[Any, tuple[type, ...]] = {  # annotation of a field: types of its value in JSON
     "str": (str,),
@@ -96,8 +98,12 @@ def _plain(value: object) -> object:
 def read(manifest: str) -> Record:
     """Read and check the manifest."""
     document = json.loads(manifest, parse_constant=refuse)
+    if json.dumps(document, separators=(",", ":")) != manifest:
+        raise Fault("its manifest is not as this program writes it")
     if set(document) != {"program", "method", *(field.name for field in fields(Record))}:
         raise Fault("its manifest lacks something or says too much")
+    if not all(isinstance(document[name], list) for name in ("steps", "labels", "levels")):
+        raise Fault("its manifest has no list where one belongs")
     settings = TrainingSettings(**_typed(TrainingSettings, document["settings"]))
     grid = BlockGrid(**_typed(BlockGrid, document["grid"]))
     if document["method"] != settings.method or grid.side != settings.block:
@@ -135,9 +141,13 @@ def _check_record(record: Record) -> None:
 
 def _check_pictures(record: Record) -> None:
     labels, levels = record.labels, record.levels
+    if labels and labels[0] != ORIGINAL:
+        raise Fault("the first of its training pictures is not the original")
     if len(labels) != len(levels) or len(labels) > MOST_PICTURES:
         raise Fault("labels and levels of its training pictures do not fit each other")
-    if not all(type(label) is str and 0 < len(label) <= LONGEST_LABEL for label in labels):
+    if not all(type(label) is str and 0 < len(label) <= LONGEST_LABEL for label in labels) or (
+        UNDECIDED_LABEL in labels
+    ):
         raise Fault("a label of its training pictures is no text")
     if not all(type(level) in (int, float) and 0 <= level <= HIGHEST_MSE for level in levels):
         raise Fault("a level of its training pictures is no MSE")

@@ -45,6 +45,7 @@ class Unmixer:
         self._blocks = np.random.default_rng(0).choice(count, min(count, _BLOCKS), replace=False)
         self._points = neighbours.points[self._blocks]
         self._squares = np.einsum("bnf,bnf->bn", self._points, self._points)
+        self._mixed = [place for place, label in enumerate(neighbours.classes) if "+" in label]
         known = [place for place, label in enumerate(neighbours.classes) if _predictable(label)]
         members = [np.flatnonzero(neighbours.number == place)[::_EVERY] for place in known]
         self._candidates = np.concatenate(members) if members else np.empty(0, np.int64)
@@ -63,7 +64,7 @@ class Unmixer:
         gain = costs[best] / max(base, 1e-12)
         first = int(self._neighbours.number[chosen[best]])
         counts = np.bincount(nearest[:, 1 + best].argmin(axis=1), minlength=len(classes)) / len(here)
-        counts[[first, classes.index(ORIGINAL)]] = 0
+        counts[[first, classes.index(ORIGINAL), *self._mixed]] = 0
         second = int(counts.argmax())
         if not gain < _GAIN or counts[second] <= _LEAST_SHARE:
             return None

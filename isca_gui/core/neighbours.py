@@ -157,27 +157,43 @@ class Neighbours:
 
     def _decide(self, all_: Floats, distances: Floats) -> NDArray[np.int16]:
         """Give the class of the nearest picture, or of most of the k nearest; −1 where classes tie."""
-        if len(self.classes) == 1:
-            return np.zeros(len(all_), np.int16)
-        winner: NDArray[np.int16] = distances.argmin(axis=1).astype(np.int16)
         if self._k > 1:
-            winner = self._most(all_, distances)
-        first, second = np.partition(distances, 1, axis=1)[:, :2].T
-        with np.errstate(invalid="ignore"):
-            winner[~(second - first > TIE) & np.isfinite(second)] = -1
+            return self._most(all_, distances)
+        winner: NDArray[np.int16] = distances.argmin(axis=1).astype(np.int16)
+        winner[_tied(distances) | ~np.isfinite(distances.min(axis=1))] = -1
         return winner
 
     def _most(self, all_: Floats, distances: Floats) -> NDArray[np.int16]:
-        """Count the classes of the k nearest; equal counts go to the nearer class."""
+        """Count the classes of the k nearest; equal counts go to the nearer class, if one is nearer.
+
+        Where several pictures are equally far and not all of them are among the k, a class wins only if it
+        does so whichever of them is counted.
+        """
         k = min(self._k, all_.shape[1])
-        nearest = np.argpartition(all_, k - 1, axis=1)[:, :k]
-        counts = np.zeros(distances.shape, np.int16)
-        valid = np.isfinite(np.take_along_axis(all_, nearest, axis=1))
-        rows = np.repeat(np.arange(len(all_)), k).reshape(nearest.shape)
-        np.add.at(counts, (rows[valid], self.number[nearest][valid]), 1)
-        most = counts == counts.max(axis=1, keepdims=True)
-        found: NDArray[np.int16] = np.where(most, distances, np.inf).argmin(axis=1).astype(np.int16)
-        return found
+        last = np.partition(all_, k - 1, axis=1)[:, k - 1, None]
+        inside, possible = all_ < last - TIE, (all_ <= last + TIE) & np.isfinite(all_)
+        sure, most = (np.add.reduceat(x, self.starts, axis=1, dtype=np.int32) for x in (inside, possible))
+        best = np.where(most == most.max(axis=1, keepdims=True), distances, np.inf)
+        winner: NDArray[np.int16] = best.argmin(axis=1).astype(np.int16)
+        mine = winner[:, None].astype(np.intp)
+        others = most.copy()
+        np.put_along_axis(others, mine, -1, axis=1)
+        open_ = possible.sum(axis=1) > k
+        lost = others.max(axis=1) >= np.take_along_axis(sure, mine, axis=1)[:, 0]
+        nearest = distances.min(axis=1)
+        alike = _tied(distances) & (np.take_along_axis(distances, mine, axis=1)[:, 0] <= nearest + TIE)
+        winner[(open_ & lost) | _tied(best) | alike | ~np.isfinite(nearest)] = -1
+        return winner
+
+
+def _tied(distances: Floats) -> NDArray[np.bool_]:
+    """Tell where the two nearest of several are equally near."""
+    if distances.shape[1] < 2:
+        return np.zeros(len(distances), np.bool_)
+    first, second = np.partition(distances, 1, axis=1)[:, :2].T
+    with np.errstate(invalid="ignore"):
+        tied: NDArray[np.bool_] = ~(second - first > TIE) & np.isfinite(second)
+    return tied
 
 
 def _logarithms(levels: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from isca_gui.core.descriptor import DESCRIPTORS, EXTRA, describe
 from isca_gui.core.distortions import DISTORTIONS, ORIGINAL
+from isca_gui.core.distortions import UNDECIDED_LABEL as UNDECIDED_LABEL
 from isca_gui.core.mixture import Mixture, Unmixer
 from isca_gui.core.neighbours import TIE, Neighbours, balanced, unchanged
 from isca_gui.core.severity import severity
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from isca_gui.core.neighbours import Floats, Near
 
 UNDECIDED = -1
-UNDECIDED_LABEL = "undecided"
 RULES = {
     "evidence": "original only if nearly all blocks say so, else the largest class among damaged blocks",
     "majority": "the class with most blocks, as in the paper",
@@ -113,6 +113,10 @@ class Recogniser:
     def recognise(self, picture: NDArray[Any], rule: str = "evidence") -> Recognition:
         """Recognise a picture (height, width) of the size that the model was trained on."""
         grid = self.model.grid
+        if picture.ndim != 2 or not np.issubdtype(picture.dtype, np.floating):
+            raise RecognitionError("A picture to recognise is a matrix of grey values from 0 to 1.")
+        if not np.isfinite(picture).all():
+            raise RecognitionError("The picture holds values that are not finite. Repair it first.")
         if picture.shape != (grid.height, grid.width):
             raise RecognitionError(
                 f"The picture has {picture.shape[1]}×{picture.shape[0]} pixels, the model's reference "
@@ -168,7 +172,7 @@ class Recogniser:
         level = self._levels[nearest].astype(np.float32)
         judge = _Judge(self.neighbours, near, level)
         label, mixture = ORIGINAL if identical else judge.label(rule), None
-        if rule == "evidence" and self._unmixer is not None and label not in (ORIGINAL, UNDECIDED_LABEL):
+        if rule == "evidence" and self._unmixer is not None and len(_parts(label)) == 1:
             mixture = self._unmixer.look(points)
             label = judge.leading(label, mixture)
         strength = self._severe(described, near.winner, label, leave_out)
@@ -182,7 +186,7 @@ class Recogniser:
             level,
             _confidence(near),
             rank,
-            judge.verdict(label, mixture, strength, rank, identical=identical),
+            judge.verdict(label, rule, mixture, strength, rank, identical),
         )
 
 
@@ -208,7 +212,7 @@ class _Judge:
 
     def leading(self, label: str, mixture: Mixture | None) -> str:
         """Give the label of a picture with two distortions: that of the two with more blocks."""
-        return label if mixture is None or len(_parts(label)) > 1 else self._parts(label, mixture)[0]
+        return label if mixture is None else self._parts(label, mixture)[0]
 
     def ranks(self, label: str, severity: float) -> Floats:
         """Give how usual the blocks' distances are."""
@@ -216,14 +220,14 @@ class _Judge:
         return self._neighbours.ranks(self._near, known)
 
     def verdict(
-        self, label: str, mixture: Mixture | None, severity: float, rank: Floats, *, identical: bool
+        self, label: str, rule: str, mixture: Mixture | None, severity: float, rank: Floats, identical: bool
     ) -> Verdict:
         """Put the answer together."""
         components, parts = _components(self.shares), self._parts(label, mixture)
         unusual = self._unusual(label, severity, rank)
         unlike = mixture is None and not identical and label != ORIGINAL and unusual > UNLIKE
-        ranked = sorted((name for name in self.shares if name != label), key=lambda name: -self.shares[name])
-        rival = next((name for name in ranked if name != ORIGINAL and self.shares[name] > 0), None)
+        rival = parts[1] if mixture is not None else self._rival(label, rule)
+        rival = None if identical or label == UNDECIDED_LABEL else rival
         share, second = self.shares.get(label, 0.0), self.shares.get(rival, 0.0) if rival else 0.0
         draft = Verdict(
             *(label, share, rival, second, share - second),
@@ -231,6 +235,12 @@ class _Judge:
             *({**self.shares, UNDECIDED_LABEL: self.undecided}, components, parts, ""),
         )
         return Verdict(**{**vars(draft), "sentence": sentence(draft, identical=identical)})
+
+    def _rival(self, label: str, rule: str) -> str | None:
+        """Give the class with most blocks besides the winner; untouched blocks are no rival to evidence."""
+        others = [name for name in self.shares if name != label and (name != ORIGINAL or rule == "majority")]
+        best = max(others, key=lambda name: self.shares[name], default=None)
+        return best if best is not None and self.shares[best] > 0 else None
 
     def _parts(self, label: str, mixture: Mixture | None) -> tuple[str, ...]:
         if mixture is None:
@@ -268,11 +278,13 @@ def sentence(verdict: Verdict, *, identical: bool = False) -> str:
         return f"No damage found: {verdict.share:.0%} of the blocks are as in the original."
     if verdict.label == UNDECIDED_LABEL:
         tied = verdict.shares[UNDECIDED_LABEL]
-        return f"Undecided: {tied:.0%} of the blocks are equally near to more than one class."
+        if tied > 0:
+            return f"Undecided: {tied:.0%} of the blocks are equally near to more than one class."
+        return "Undecided: more than one class has the largest share of the blocks."
     agree = f"{verdict.share:.0%} of the blocks agree"
     rival = (
         f"; next is {title(verdict.runner_up)} with {verdict.runner_up_share:.0%}"
-        if verdict.runner_up
+        if verdict.runner_up and verdict.runner_up_share >= 0.005
         else ""
     )
     if verdict.unlike:

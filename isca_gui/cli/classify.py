@@ -1,0 +1,281 @@
+"""`isca classify`: what was done to pictures, one line, JSON entry or CSV row each, and maps of the votes."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import os
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from isca_gui.cli import common
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator
+
+    from isca_gui.core.batch import Answer
+    from isca_gui.core.recognition import Recogniser, Verdict
+
+KEYS = (
+    *("file", "label", "parts", "share", "runner_up", "runner_up_share", "margin", "severity"),
+    *("nearest_level", "unusual", "unlike", "undecided", "shares", "components", "sentence"),
+    *("width", "height"),
+)
+COLUMNS = (*KEYS, "error")
+NAME = "{name}"
+UNLIKE = "unlike"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe the command's arguments."""
+    common.add_model(parser)
+    parser.add_argument(
+        "images", metavar="IMAGE", type=common.name, nargs="+",
+        help="a picture file, a folder of pictures (not those in its folders), or sample:NAME",
+    )  # fmt: skip
+    common.add_range(parser)
+    common.add_json(parser)
+    parser.add_argument("--csv", metavar="FILE", type=common.name, help="write a table to this .csv file")
+    parser.add_argument(
+        "--map", metavar="FILE", type=common.name,
+        help="draw the votes over the picture into this .png file; of several pictures FILE is a folder, "
+        f"or holds {NAME}, which stands for each picture's name",
+    )  # fmt: skip
+    common.add_recognition(parser)
+    parser.add_argument(
+        "--neighbours", metavar="K", type=common.positive, default=1,
+        help="nearest training pictures that decide about a block (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--fail-on", metavar="A,B,…",
+        help="end with exit code 3 if a picture is found to be one of these, such as blur,jpeg; "
+        "also unlike and undecided",
+    )  # fmt: skip
+    parser.add_argument(
+        "--min-share", metavar="X", type=common.number, default=0.5,
+        help="share of its damaged blocks, 0 to 1, that --fail-on asks for (default: %(default)s)",
+    )  # fmt: skip
+    common.add_fit(parser)
+    common.add_threads(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Recognise all pictures; one that cannot be is reported and the rest go on."""
+    from isca_gui.cli import FAILED, FOUND
+    from isca_gui.core import archive, batch
+    from isca_gui.core.recognition import Recogniser
+
+    _check_numbers(args)
+    names, faults = _names(args.images)
+    if args.csv:
+        common.check_written(args.csv, (".csv",), [args.model, *names])
+    recogniser = Recogniser(archive.load_model(args.model), args.descriptor, args.neighbours)
+    wanted = _wanted(args, recogniser)
+    maps = _maps(args, names) if args.map else {}
+    answers = batch.recognise_files(
+        recogniser, names, args.rule, how=args.how, value_range=args.value_range,
+        then=_drawer(maps) if maps else None, threads=args.threads,
+    )  # fmt: skip
+    failed = found = False
+    with contextlib.closing(answers), _writer(args) as write:
+        for name, error in faults:
+            failed = _fail(write, name, error)
+        for answer in answers:
+            if answer.recognition is None:
+                failed = _fail(write, answer.name, answer.error or "")
+                continue
+            write(entry(answer))
+            for label, share in _hits(answer.recognition.verdict, wanted, args.min_share):
+                found = True
+                common.say(f"isca: {answer.name}: found {label}{share}")
+    return FAILED if failed else FOUND if found else 0
+
+
+def _fail(write: Callable[[dict[str, Any]], None], name: str, error: str) -> bool:
+    common.say(f"isca: {error}" if f"'{name}'" in error else f"isca: {name}: {error}")
+    write({"file": name, "error": error})
+    return True
+
+
+def entry(answer: Answer) -> dict[str, Any]:
+    """Describe a recognised picture for a JSON document; the keys stay as they are."""
+    from isca_gui.core.recognition import UNDECIDED_LABEL
+
+    assert answer.recognition is not None
+    verdict = answer.recognition.verdict
+    fields: dict[str, Any] = {
+        "file": answer.name,
+        **vars(verdict),
+        "undecided": verdict.shares[UNDECIDED_LABEL],
+        "width": answer.width,
+        "height": answer.height,
+    }
+    return {key: fields[key] for key in KEYS}
+
+
+# --- what is asked for --------------------------------------------------------------------------------------
+
+
+def _check_numbers(args: argparse.Namespace) -> None:
+    from isca_gui.core.recognition import MOST_NEIGHBOURS
+    from isca_gui.core.settings import SettingsError
+
+    if not 0 <= args.min_share <= 1:
+        raise SettingsError(f"--min-share lies between 0 and 1, not at {args.min_share:g}")
+    if args.neighbours > MOST_NEIGHBOURS:
+        raise SettingsError(f"--neighbours is at most {MOST_NEIGHBOURS}, not {args.neighbours}")
+
+
+def _names(words: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """Give the pictures behind all words, and what is wrong with folders that have none."""
+    from isca_gui.core import batch
+    from isca_gui.core.image import ImageError
+
+    names: list[str] = []
+    faults = []
+    for word in words:
+        try:
+            names += batch.pictures_in(word)
+        except ImageError as error:
+            faults.append((word, str(error)))
+    return names, faults
+
+
+def _wanted(args: argparse.Namespace, recogniser: Recogniser) -> set[str]:
+    """Read --fail-on: labels that the model knows and their parts."""
+    from isca_gui.core.distortions import ORIGINAL
+    from isca_gui.core.recognition import UNDECIDED_LABEL
+    from isca_gui.core.settings import SettingsError
+
+    wanted = set(args.fail_on.split(",")) if args.fail_on is not None else set()
+    labels = [label for label in recogniser.neighbours.classes if label != ORIGINAL]
+    known = dict.fromkeys([*labels, *(part for label in labels for part in label.split("+"))])
+    unknown = sorted(wanted - {*known, UNLIKE, UNDECIDED_LABEL})
+    if unknown:
+        there = ", ".join([*known, UNLIKE, UNDECIDED_LABEL])
+        raise SettingsError(f"--fail-on: this model does not know '{unknown[0]}'; there are {there}")
+    return wanted
+
+
+def _hits(verdict: Verdict, wanted: set[str], least: float) -> list[tuple[str, str]]:
+    """Give what of a verdict is wanted, with its share of the damaged blocks in words."""
+    from isca_gui.core.distortions import ORIGINAL
+    from isca_gui.core.recognition import UNDECIDED_LABEL
+
+    found = [(UNLIKE, "")] if verdict.unlike and UNLIKE in wanted else []
+    if verdict.label == UNDECIDED_LABEL:
+        return found + ([(UNDECIDED_LABEL, "")] if UNDECIDED_LABEL in wanted else [])
+    damaged = 1 - verdict.shares.get(ORIGINAL, 0.0) - verdict.shares[UNDECIDED_LABEL]
+    for name in dict.fromkeys((verdict.label, *verdict.parts)):
+        votes = verdict.shares.get(name, 0.0) if "+" in name else verdict.components.get(name, 0.0)
+        share = votes / damaged if damaged > 0 else 0.0
+        if name in wanted and share >= least:
+            found.append((name, f" in {share:.0%} of the damaged blocks"))
+    return found
+
+
+# --- maps ---------------------------------------------------------------------------------------------------
+
+
+def _maps(args: argparse.Namespace, names: list[str]) -> dict[str, str]:
+    """Say which map belongs to which picture; refuse maps that would replace a picture or one another."""
+    from isca_gui.core import samples
+    from isca_gui.core.settings import SettingsError
+
+    pattern, folder = args.map, None
+    if NAME not in pattern and (os.path.isdir(pattern) or not Path(pattern).suffix):
+        folder, pattern = pattern, os.path.join(pattern, f"{NAME}-map.png")
+    elif NAME not in pattern and len(names) > 1:
+        raise SettingsError(f"--map: for {len(names)} pictures '{pattern}' must be a folder or hold {NAME}")
+    maps, owners = {}, {os.path.realpath(each): each for each in (args.model, *map(_file, names))}
+    read = set(owners)
+    for name in dict.fromkeys(names):
+        maps[name] = pattern.replace(NAME, Path(name.removeprefix(samples.PREFIX)).stem)
+        place = os.path.realpath(maps[name])
+        if place in read:
+            raise SettingsError(f"--map: '{maps[name]}' is read as well; choose other files to write")
+        if owners.setdefault(place, name) != name:
+            raise SettingsError(f"--map: '{owners[place]}' and '{name}' would both be drawn to {maps[name]}")
+    if folder is not None:
+        os.makedirs(folder, exist_ok=True)
+    for path in {os.path.dirname(path): path for path in maps.values()}.values():  # one of each folder
+        common.check_written(path, (".png",), ())
+    return maps
+
+
+def _file(name: str) -> str:
+    """Give the file behind a name; an unknown sample is reported in its turn."""
+    from isca_gui.core import samples
+    from isca_gui.core.image import ImageError
+
+    try:
+        return os.fspath(samples.resolve(name))
+    except ImageError:
+        return name
+
+
+def _drawer(maps: dict[str, str]) -> Callable[[Answer], None]:
+    from isca_gui.core import map_picture
+
+    def draw(answer: Answer) -> None:
+        assert answer.recognition is not None
+        assert answer.picture is not None
+        map_picture.save(maps[answer.name], map_picture.draw(answer.recognition, answer.picture))
+
+    return draw
+
+
+# --- output -------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _writer(args: argparse.Namespace) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Give what takes every entry as it comes: a line or a part of the document, and a row of the table."""
+    from isca_gui.core import files
+
+    with contextlib.ExitStack() as stack:
+        table = stack.enter_context(files.replacing(args.csv)) if args.csv else None
+        if table is not None:
+            _write_row(table, COLUMNS)
+        count = 0
+
+        def write(fields: dict[str, Any]) -> None:
+            nonlocal count
+            if args.json:
+                text = json.dumps(fields, allow_nan=False)
+                print(f"{',' if count else ''}\n    {text}", end="", flush=True)
+            elif "error" not in fields:
+                print(f"{fields['file']}: {fields['sentence']}", flush=True)
+            if table is not None:
+                _write_row(table, [_cell(fields.get(column)) for column in COLUMNS])
+            count += 1
+
+        if args.json:
+            head = {"model": args.model, "descriptor": args.descriptor, "rule": args.rule}
+            head["neighbours"] = args.neighbours
+            print(json.dumps(head, indent=2)[:-2] + ',\n  "pictures": [', end="")
+        yield write
+        if args.json:
+            print("\n  ]\n}")
+
+
+def _write_row(stream: IO[bytes], cells: Any) -> None:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    stream.write(text.getvalue().encode("utf-8", "backslashreplace"))
+
+
+def _cell(value: Any) -> str:
+    """Put a value into one cell: `a+b` for parts, `a=0.5;b=0.25` for shares."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return ";".join(f"{name}={share:.6g}" for name, share in value.items())
+    if isinstance(value, tuple):
+        return "+".join(value)
+    return f"{value:.9g}" if isinstance(value, float) else str(value)
