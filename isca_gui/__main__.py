@@ -1,15 +1,27 @@
-"""`python -m isca_gui`: until the window exists, the headless demonstration."""
+"""`python -m isca_gui`: the program; without a display, the same job headless, ending in a report."""
 
 from __future__ import annotations
 
+import os
 import sys
-
-from isca_gui import cli
 
 
 def main() -> int:
-    """Start the program."""
+    """Open the window where there is a screen to show it on."""
+    if has_display():
+        from isca_gui import app
+
+        return app.main(sys.argv[1:])
+    from isca_gui import cli
+
     return cli.main(["demo", *sys.argv[1:]])
+
+
+def has_display() -> bool:
+    """Whether a window would be seen; a platform that was asked for by name is taken as it is."""
+    if os.environ.get("QT_QPA_PLATFORM") or not sys.platform.startswith("linux"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 if __name__ == "__main__":

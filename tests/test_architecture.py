@@ -28,6 +28,7 @@ HEAVY = {"numpy", "scipy", "skimage", "PIL", "numba", "tifffile", "rich"}
 
 # What the modules of a layer may import from the package besides their own layer. A module of the top level
 # that is not named here has no place yet: give it one.
+DESKTOP = {"core", "assets", "theme", "jobs", "session", "recognising", "actions", "preferences"}
 LAYERS: dict[str, set[str]] = {
     "core": set(),
     "assets": set(),
@@ -35,12 +36,17 @@ LAYERS: dict[str, set[str]] = {
     "demo": {"core", "assets"},
     "cli": {"core", "assets", "bench", "demo"},
     "jobs": {"core"},
-    "preferences": {"core", "assets"},
-    "session": {"core", "jobs", "preferences"},
-    "panels": {"core", "assets", "jobs", "session", "preferences"},
-    "viewers": {"core", "assets", "jobs", "session", "preferences"},
-    "main_window": {"core", "assets", "jobs", "session", "preferences", "panels", "viewers"},
-    "app": {"core", "assets", "jobs", "session", "preferences", "main_window"},
+    "theme": {"core"},
+    "preferences": {"core"},
+    "session": {"core"},
+    "recognising": {"core", "jobs", "session"},
+    "actions": {"core", "jobs", "session", "recognising"},
+    "panels": DESKTOP,
+    "viewers": DESKTOP,
+    "menus": {"theme"},
+    "main_window": DESKTOP | {"menus", "panels", "viewers"},
+    "latency": {"core", "main_window"},
+    "app": DESKTOP | {"main_window", "latency"},
     "__main__": {"app", "cli"},
     "__init__": set(),
 }
@@ -72,6 +78,13 @@ def layer_of(place: str) -> str:
 def imports(place: str, tree: ast.Module) -> Iterator[tuple[str, bool]]:
     """Give the full name of everything imported, and whether that happens when the module is imported."""
     inside = {id(n) for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) for n in ast.walk(f)}
+    inside |= {
+        id(n)
+        for block in ast.walk(tree)
+        if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+        for statement in block.body
+        for n in ast.walk(statement)
+    }  # never run
     for node in ast.walk(tree):
         for name in _names(place, node):
             yield name, id(node) not in inside
@@ -248,6 +261,7 @@ BAD = [
     (check_qt, "core/a.py", "from PySide6.QtCore import QObject"),
     (check_qt, "core/a.py", "def f():\n    import pyqtgraph as pg"),
     (check_qt, "core/a.py", "import matplotlib.pyplot as plt"),
+    (check_qt, "core/a.py", "if TYPE_CHECKING:\n    pass\nelse:\n    import matplotlib"),
     (check_qt, "cli/a.py", "import PySide6"),
     (check_qt, "demo.py", "import shiboken6"),
     (check_qt, "bench.py", "__import__('PySide6.QtGui')"),
@@ -302,6 +316,7 @@ def test_each_checker_finds_what_is_wrong(
         ),
         (check_package_use, "core/a.py", "import isca_gui\nx = isca_gui.__version__"),
         (check_qt, "core/figures.py", "def draw():\n    import matplotlib"),
+        (check_qt, "core/figures.py", "if TYPE_CHECKING:\n    from matplotlib.figure import Figure"),
         (check_qt, "panels/a.py", "from PySide6.QtWidgets import QWidget"),
         (check_printing, "cli/a.py", "print('x')"),
         (check_unsafe, "a.py", "import numpy as np\nnp.load('a', allow_pickle=False)"),

@@ -173,15 +173,24 @@ def fresh(
 
 
 def make(reference: Picture, trial: Trial) -> tuple[Picture, float] | None:
-    """Make the picture of a trial, with its MSE; None if the reference cannot be distorted that much."""
+    """Make the picture of a trial, with its MSE; None if the reference cannot be distorted at all.
+
+    A level beyond what the reference allows is taken as a share of the range that it does allow.
+    """
     if trial.label in untrained.UNTRAINED:
         picture = untrained.damage(reference, trial.label, trial.level, trial.seed)
         return picture, mse(picture, reference)
-    try:
-        made = strength.distort(reference, trial.label, trial.level, trial.seed)
-    except UnreachableError:
-        return None
-    return made.picture, made.achieved_mse
+    level = trial.level
+    for _ in range(2):
+        try:
+            made = strength.distort(reference, trial.label, level, trial.seed)
+        except UnreachableError as error:
+            level = LOWEST + (trial.level - LOWEST) / (HIGHEST - LOWEST) * (0.9 * error.maximum - LOWEST)
+            if level < LOWEST:
+                return None
+        else:
+            return made.picture, made.achieved_mse
+    return None
 
 
 def summarise(outcomes: tuple[Outcome, ...], unreachable: int = 0) -> Fresh:

@@ -1,0 +1,99 @@
+"""The menus of the main window, from one table: text, key, sentence and what is done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence
+
+from isca_gui import theme
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtWidgets import QMenu
+
+FILE, EDIT, RUN, VIEW, HELP = "&File", "&Edit", "&Run", "&View", "&Help"
+
+
+@dataclass(frozen=True)
+class Command:
+    """One line of the menus."""
+
+    menu: str
+    text: str
+    key: str
+    sentence: str
+    work: Callable[[], object]
+
+
+def table(window: Any) -> tuple[Command | str, ...]:
+    """Give all menu lines; a bare menu name draws a line."""
+    act = window.commands_
+    stop = "Stop what is under way; a training keeps its last whole epoch."
+    return (
+        Command(FILE, "&Open reference…", "Ctrl+O", "Open a picture.", window.reference_panel.choose),
+        Command(FILE, "&Paste reference", "Ctrl+V", "Take the picture of the clipboard.", window.paste),
+        Command(FILE, "&Import dataset…", "", "Read a folder.", window.dataset_panel.choose_folder),
+        Command(FILE, "&Save dataset…", "", "Write the dataset to a folder.", window.dataset_panel.save),
+        FILE,
+        Command(FILE, "Open &model…", "", "Read a model file.", window.choose_model),
+        Command(FILE, "S&ave model…", "Ctrl+S", "Write the selected run's model.", window.save_model),
+        FILE,
+        Command(FILE, "&Quit", "Ctrl+Q", "End the program.", window.close),
+        Command(RUN, "&Generate dataset", "Ctrl+G", "Make the distorted pictures.", act.generate),
+        Command(RUN, "&Train", "Ctrl+T", "Learn from the dataset.", act.train),
+        Command(RUN, "&Recognise pictures…", "Ctrl+R", "Open pictures.", window.recognise_panel.choose),
+        Command(RUN, "&Mystery picture", "Ctrl+M", "Let the model guess.", act.mystery),
+        RUN,
+        Command(RUN, "&Stop", "Esc", stop, act.stop),
+        Command(VIEW, "&Full screen", "F11", "Use the whole screen.", window.toggle_full_screen),
+        Command(VIEW, "&Arrange as at first", "", "Put all docks back.", window.arrange),
+        Command(HELP, HELP, "F1", "How to use the program.", window.show_help),
+    )
+
+
+def make_menus(window: Any) -> list[tuple[str, str]]:
+    """Fill the menu bar; gives all keys with what they do, for the help page."""
+    menus = {name: window.menuBar().addMenu(name) for name in (FILE, EDIT, RUN, VIEW, HELP)}
+    stack = window.session.undo
+    for action, key in (
+        (stack.createUndoAction(window, "Undo"), "Ctrl+Z"),
+        (stack.createRedoAction(window, "Redo"), "Ctrl+Shift+Z"),
+    ):
+        action.setShortcut(QKeySequence(key))
+        menus[EDIT].addAction(action)
+    keys = [("Ctrl+Z", "Undo an edit of dataset or training settings."), ("Ctrl+Shift+Z", "Redo it.")]
+    keys += _add_viewers(window, menus[VIEW])
+    _add_themes(window, menus[VIEW].addMenu("&Theme"))
+    for line in table(window):
+        if isinstance(line, str):
+            menus[line].addSeparator()
+            continue
+        action = menus[line.menu].addAction(line.text)
+        action.setShortcut(QKeySequence(line.key))
+        action.setToolTip(line.sentence)
+        action.triggered.connect(lambda _=False, work=line.work: work())
+        keys += [(line.key, line.sentence)] if line.key else []
+    return keys
+
+
+def _add_viewers(window: Any, menu: QMenu) -> list[tuple[str, str]]:
+    for name, title, key in window.viewers():
+        action = menu.addAction(title)
+        action.setShortcut(QKeySequence(key))
+        action.triggered.connect(lambda _=False, name=name: window.show_viewer(name))
+    menu.addSeparator()
+    return [(key, f"Show {title}.") for _, title, key in window.viewers()]
+
+
+def _add_themes(window: Any, menu: QMenu) -> None:
+    group = QActionGroup(menu)
+    for choice, title in theme.CHOICES.items():
+        action = QAction(title, group)
+        action.setCheckable(True)
+        action.setChecked(choice == window.preferences.theme)
+        action.setData(choice)
+        menu.addAction(action)
+    group.triggered.connect(lambda action: window.choose_theme(action.data()))

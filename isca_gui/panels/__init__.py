@@ -1,0 +1,1 @@
+"""The four steps at the left: reference, distort, train, recognise."""

@@ -1,0 +1,102 @@
+"""The status bar: newest message, pixel value, zoom, the job under way and a way to stop it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QLabel, QProgressBar, QSizePolicy, QStatusBar, QToolButton, QWidget
+
+from isca_gui.panels.step import describe, set_property
+
+if TYPE_CHECKING:
+    from isca_gui.actions import Actions
+    from isca_gui.jobs import Job, JobRunner
+    from isca_gui.session import Message, Session
+
+_SHORT = 0.25  # seconds a job must last before it is worth a word
+_FIRST = ("training", "dataset", "recognise")
+_STOP = "Stop this (Esc)."
+
+
+class StatusBar(QStatusBar):
+    """Says what is under the pointer and what the program is doing."""
+
+    def __init__(
+        self, session: Session, jobs: JobRunner, actions: Actions, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._jobs, self._actions = jobs, actions
+        self._since: dict[str, float] = {}
+        self.message_label = QLabel()
+        self.message_label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.pixel_label, self.zoom_label, self.job_label = QLabel(), QLabel(), QLabel()
+        self.pixel_label.setToolTip("Column, row and grey value under the pointer; 0 is black, 1 is white.")
+        self.zoom_label.setToolTip("Screen pixels per picture pixel.")
+        self.bar = QProgressBar()
+        self.bar.setFixedSize(150, 12)
+        self.bar.setTextVisible(False)
+        self.bar.setAccessibleName("Progress of the job")
+        self.stop_button = QToolButton()
+        self.stop_button.setText("×")
+        describe(self.stop_button, "Stop the job", _STOP)
+        self.addWidget(self.message_label, 1)
+        for widget in (self.pixel_label, self.zoom_label, self.job_label, self.bar, self.stop_button):
+            self.addPermanentWidget(widget)
+        self.stop_button.clicked.connect(self._on_stop_clicked)
+        session.message_added.connect(self._on_message_added)
+        jobs.changed.connect(self.refresh)
+        self.refresh()
+
+    def show_pixel(self, row: int, column: int, value: str) -> None:
+        """Show what is under the pointer."""
+        self.pixel_label.setText(f"x {column}  y {row}  {value}")
+
+    def show_zoom(self, zoom: float) -> None:
+        """Show how large pictures are drawn."""
+        self.zoom_label.setText(f"{100 * zoom:.0f} %")
+
+    def refresh(self) -> None:
+        """Follow the jobs."""
+        job = self._job()
+        for widget in (self.job_label, self.bar, self.stop_button):
+            widget.setVisible(job is not None)
+        if job is None:
+            return
+        self.job_label.setText(words(job))
+        share = job.share
+        self.bar.setRange(0, 0 if share is None else 1000)
+        self.bar.setValue(0 if share is None else round(1000 * share))
+        stoppable = job.stoppable and not self._jobs.stopping(job.name)
+        self.stop_button.setEnabled(stoppable)
+        self.stop_button.setToolTip(_STOP if stoppable else "This ends by itself and cannot be stopped.")
+
+    def _job(self) -> Job | None:
+        """Give the job worth showing: the weightiest, else the newest, of those that last."""
+        now, jobs = time.monotonic(), self._jobs.jobs()
+        self._since = {job.name: self._since.get(job.name, now) for job in jobs}
+        lasting = [job for job in jobs if now - self._since[job.name] >= _SHORT]
+        heavy = [job for name in _FIRST for job in lasting if job.name == name]
+        return heavy[0] if heavy else lasting[-1] if lasting else None
+
+    def _on_stop_clicked(self) -> None:
+        job = self._job()
+        if job is not None:
+            self._jobs.stop(job.name)
+
+    def _on_message_added(self, message: Message) -> None:
+        self.message_label.setText(message.text.replace("\n", " "))
+        self.message_label.setToolTip(message.text)
+        set_property(self.message_label, "level", message.level)
+
+
+def words(job: Job) -> str:
+    """Say what a job does, how far it is and how long it still takes."""
+    parts = [job.title, job.what, _left(job.seconds_left)]
+    return ", ".join(part for part in parts if part)
+
+
+def _left(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    return f"{seconds:.0f} s left" if seconds < 100 else f"{seconds / 60:.0f} min left"

@@ -1,0 +1,126 @@
+"""What comes back at the next start: window, recent files, last settings, presets, theme.
+
+A JSON file in the user's configuration folder. Reading is tolerant: whatever is missing, broken or from
+another version is left at its default, each value on its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from isca_gui.core import files
+from isca_gui.core.settings import DatasetSpec, TrainingSettings
+
+MOST_RECENT = 10
+_LARGEST = 4 * 2**20
+_TYPES: dict[str, tuple[type, ...]] = {  # annotation of a field: types of its value
+    "str": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "int | None": (int, type(None)),
+    "float | None": (int, float, type(None)),
+    "tuple[str, ...]": (tuple,),
+    "tuple[float, ...]": (tuple,),
+}
+Settings = TypeVar("Settings", DatasetSpec, TrainingSettings)
+
+
+def config_folder() -> Path:
+    """Give the folder in which this user's programs keep their settings."""
+    if sys.platform == "win32":
+        base = os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming"
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Application Support"
+    else:
+        base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(base) / "isca-studio"
+
+
+class Preferences:
+    """The preferences file, read at once and written when asked."""
+
+    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
+        self.path = Path(path) if path is not None else config_folder() / "preferences.json"
+        self.problem = ""  # why the file could not be used, for a message
+        stored = self._read()
+        self.geometry = _text(stored.get("geometry"))
+        self.layout = _text(stored.get("layout"))
+        self.theme = _text(stored.get("theme")) or "system"
+        self.recent = [path for path in _list(stored.get("recent")) if isinstance(path, str)][:MOST_RECENT]
+        self.spec = _settings(DatasetSpec, stored.get("spec")) or DatasetSpec()
+        self.settings = _settings(TrainingSettings, stored.get("settings")) or TrainingSettings()
+        presets = stored.get("presets")
+        found = {
+            name: _settings(TrainingSettings, value)
+            for name, value in (presets.items() if isinstance(presets, dict) else ())
+        }
+        self.presets = {name: value for name, value in found.items() if value is not None}
+
+    def add_recent(self, path: str) -> None:
+        """Put a file in front of the recent ones."""
+        self.recent = [path, *(other for other in self.recent if other != path)][:MOST_RECENT]
+
+    def text(self) -> str:
+        """Give what the file is to hold."""
+        document = {
+            "schema": 1,
+            "geometry": self.geometry,
+            "layout": self.layout,
+            "theme": self.theme,
+            "recent": self.recent,
+            "spec": asdict(self.spec),
+            "settings": asdict(self.settings),
+            "presets": {name: asdict(value) for name, value in self.presets.items()},
+        }
+        return json.dumps(document, indent=1)
+
+    def save(self) -> None:
+        """Write the file, whole or not at all; raises OSError where it cannot be written."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        files.write_text(self.path, self.text())
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            with open(self.path, "rb") as stream:
+                stored = json.loads(stream.read(_LARGEST).decode("utf-8"))
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, RecursionError) as error:
+            self.problem = (
+                f"The preferences in '{self.path}' could not be read ({error}); all are as at first."
+            )
+            return {}
+        return stored if isinstance(stored, dict) else {}
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _settings(kind: type[Settings], value: Any) -> Settings | None:
+    """Make settings of what a file holds; None if they are not valid as a whole."""
+    if not isinstance(value, dict):
+        return None
+    known = {each.name for each in fields(kind)}
+    values: dict[str, Any] = {
+        name: tuple(item) if isinstance(item, list) else item for name, item in value.items() if name in known
+    }
+    try:
+        made = kind(**values)
+    except (TypeError, ValueError, OverflowError, AttributeError):
+        return None
+    return made if _has_types(made) else None
+
+
+def _has_types(made: Any) -> bool:
+    """Tell whether all values have the types they should have: True or 4.0 would pass for a number."""
+    return all(type(getattr(made, each.name)) in _TYPES[str(each.type)] for each in fields(made))

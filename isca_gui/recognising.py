@@ -1,0 +1,155 @@
+"""Recognition of test pictures beside the window: a queue worked off by one job."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject
+
+from isca_gui.core import image, samples, strength
+from isca_gui.core.progress import Progress
+from isca_gui.jobs import explain
+from isca_gui.session import Tested
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from isca_gui.jobs import JobRunner
+    from isca_gui.session import Reference, Run, Session
+
+    Picture = NDArray[np.float32]
+
+HIDDEN = "hidden:"  # begins the truth of a mystery picture until it is asked for
+
+
+@dataclass(frozen=True, eq=False)
+class _Wanted:
+    """A picture to be recognised: a file, or a picture that is there already."""
+
+    number: int
+    name: str
+    picture: Picture | None = None
+    path: str | None = None
+    truth: str = ""
+    made: tuple[str, float, int] | None = None  # kind, MSE and seed to make it with
+    again: bool = False
+
+
+class Recognising(QObject):
+    """Pictures that wait to be recognised; what comes in while the job is at work is done by it as well."""
+
+    def __init__(self, session: Session, jobs: JobRunner, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._session, self._jobs = session, jobs
+        self._recogniser: tuple[int, Any] | None = None  # of the run last used: one at a time, it is large
+        self._wanted: deque[_Wanted] = deque()
+
+    def files(self, paths: Iterable[str | os.PathLike[str]]) -> None:
+        """Take picture files."""
+        self._want([_Wanted(self._number(), Path(path).name, path=os.fspath(path)) for path in paths])
+
+    def picture(self, name: str, picture: Picture, truth: str) -> None:
+        """Take a picture that is there already."""
+        self._want([_Wanted(self._number(), name, picture, truth=truth)])
+
+    def made(self, kind: str, mse: float, seed: int, hidden: bool) -> None:
+        """Take the reference, distorted; hidden, its name and truth do not tell how."""
+        number = self._number()
+        truth = f"{kind} at MSE {mse:g}"
+        name, truth = (f"Mystery {number}", f"{HIDDEN}{truth}") if hidden else (truth, truth)
+        self._want([_Wanted(number, name, truth=truth, made=(kind, mse, seed))])
+
+    def again(self, tested: Iterable[Tested]) -> None:
+        """Take pictures that were recognised before."""
+        self._want(
+            [
+                _Wanted(test.number, test.name, test.picture, test.path, test.truth, again=True)
+                for test in tested
+            ]
+        )
+
+    def _number(self) -> int:
+        return self._session.next_tested_number()
+
+    def _want(self, wanted: list[_Wanted]) -> None:
+        if not self._jobs.running("recognise"):
+            self._wanted.clear()  # what was left when the last job was stopped
+        self._wanted.extend(wanted)
+        if self._wanted and not self._jobs.running("recognise"):
+            self._recognise_next()
+
+    def _recognise_next(self) -> None:
+        run, reference = self._session.run, self._session.reference
+        self._jobs.start(
+            "recognise", "Recognising", lambda: self._recognise(run, reference),
+            done=self._on_recognised, reports=self._on_tested, failed=self._on_recognition_failed,
+        )  # fmt: skip
+
+    def _recognise(self, run: Run | None, reference: Reference | None) -> Generator[Any, None, None]:
+        """Work off the queue, in the job's thread; each picture is reported when it is done."""
+        done = 0
+        while self._wanted:
+            wanted = self._wanted.popleft()
+            yield Progress(done, done + 1 + len(self._wanted), wanted.name)
+            done += 1
+            try:
+                picture = _picture_of(wanted, reference)
+                recognition = self._recogniser_of(run).recognise(picture) if run is not None else None
+            except Exception as error:  # noqa: BLE001 - one bad picture must not end the others
+                yield wanted, error
+                continue
+            number = run.number if run is not None else 0
+            tested = Tested(
+                wanted.number, wanted.name, picture, recognition, number, wanted.truth, wanted.path
+            )
+            yield wanted, tested
+
+    def _recogniser_of(self, run: Run) -> Any:
+        from isca_gui.core.recognition import Recogniser
+
+        if self._recogniser is None or self._recogniser[0] != run.number:
+            self._recogniser = run.number, Recogniser(run.model)
+        return self._recogniser[1]
+
+    def _on_tested(self, reports: list[Any]) -> None:
+        for report in reports:
+            if not isinstance(report, tuple):
+                continue
+            wanted, result = report
+            if isinstance(result, Exception):
+                self._session.say(
+                    "error", f"{wanted.name} was not recognised: {explain(result)}", wanted.path or ""
+                )
+            elif wanted.again:
+                self._session.replace_tested(result)
+            else:
+                self._session.add_tested(result)
+
+    def _on_recognised(self, _: object) -> None:
+        if self._wanted:  # came in while the job was ending
+            self._recognise_next()
+        if self._session.run is None:
+            self._session.say(
+                "warning", "There is no model yet: train one, and the pictures are recognised then."
+            )
+
+    def _on_recognition_failed(self, _: Exception) -> None:
+        self._wanted.clear()
+
+
+def _picture_of(wanted: _Wanted, reference: Reference | None) -> Picture:
+    if wanted.picture is not None:
+        return wanted.picture
+    if wanted.made is not None:
+        if reference is None:
+            raise ValueError("there is no reference picture to make it from")
+        kind, mse, seed = wanted.made
+        return strength.distort(reference.picture, kind, mse, seed).picture
+    return image.read(samples.resolve(wanted.path or ""))

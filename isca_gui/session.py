@@ -1,0 +1,387 @@
+"""The one place of state: reference, dataset, runs, tested pictures. Every change is told by a signal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QUndoCommand, QUndoStack
+
+from isca_gui.core.settings import DatasetSpec, TrainingSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from isca_gui.core.dataset import Dataset
+    from isca_gui.core.evaluation import LeaveOneOut
+    from isca_gui.core.model import Model
+    from isca_gui.core.recognition import Recognition
+    from isca_gui.core.steps import Step
+
+METHOD_TITLES = {
+    "isca": "ISCA",
+    "kernel-isca": "Kernel ISCA",
+    "pca": "PCA",
+    "kernel-pca": "Kernel PCA",
+    "random": "Random subspace",
+}
+MOST_MESSAGES = 2000
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """The undistorted picture, and where it came from."""
+
+    name: str
+    picture: NDArray[np.float32]
+    path: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A training that has ended, with the settings it came from."""
+
+    number: int
+    name: str
+    model: Model
+    settings: TrainingSettings
+    evaluation: LeaveOneOut | None = None
+    stale: bool = False  # trained on another dataset than the one shown now
+
+
+@dataclass(eq=False)
+class LiveRun:
+    """The training that is under way."""
+
+    number: int
+    name: str
+    settings: TrainingSettings
+    steps: list[Step] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class Tested:
+    """A test picture and what was recognised in it, by the run of that number."""
+
+    number: int
+    name: str
+    picture: NDArray[np.float32]
+    recognition: Recognition | None
+    run: int
+    truth: str = ""
+    path: str | None = None
+
+
+@dataclass(frozen=True)
+class Message:
+    """A line for the person: level is "info", "warning" or "error"."""
+
+    level: str
+    text: str
+    details: str
+    when: datetime
+
+
+class _Change(QUndoCommand):
+    """An edit of settings or spec; edits of the same fields in a row are one step back."""
+
+    def __init__(self, text: str, apply: Callable[[Any], None], before: Any, after: Any) -> None:
+        super().__init__(text)
+        self._apply, self._before, self.after = apply, before, after
+        self.names = _differences(before, after)
+
+    def redo(self) -> None:
+        self._apply(self.after)
+
+    def undo(self) -> None:
+        self._apply(self._before)
+
+    def id(self) -> int:
+        return 1
+
+    def mergeWith(self, other: QUndoCommand) -> bool:
+        if not isinstance(other, _Change) or other.names != self.names or len(self.names) != 1:
+            return False
+        if type(other.after) is not type(self.after):
+            return False
+        self.after = other.after
+        self.setObsolete(self._before == self.after)
+        return True
+
+
+class Session(QObject):
+    """All that the window knows. Setters are the only way to change it."""
+
+    reference_changed = Signal()
+    spec_changed = Signal()
+    dataset_changed = Signal()
+    settings_changed = Signal()
+    runs_changed = Signal()
+    run_selected = Signal()
+    tested_changed = Signal()
+    tested_selected = Signal()
+    stale_changed = Signal()
+    message_added = Signal(object)
+    step_added = Signal(int, list)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.undo = QUndoStack(self)
+        self._reference: Reference | None = None
+        self._spec, self._settings = DatasetSpec(), TrainingSettings()
+        self._dataset: Dataset | None = None
+        self._dataset_of: Reference | None = None  # the reference that the dataset was made of
+        self._dataset_number, self._dataset_digest = 0, ""
+        self._runs: tuple[Run, ...] = ()
+        self._trained_on: dict[int, int] = {}  # number of a run: number of its dataset
+        self._live: LiveRun | None = None
+        self._tested: tuple[Tested, ...] = ()
+        self._run_number = self._tested_number = 0  # of those selected
+        self._last_run = self._last_tested = 0
+        self._messages: list[Message] = []
+
+    # --- reading --------------------------------------------------------------------------------------------
+
+    @property
+    def reference(self) -> Reference | None:
+        """The reference picture."""
+        return self._reference
+
+    @property
+    def spec(self) -> DatasetSpec:
+        """Which distorted versions are to be made."""
+        return self._spec
+
+    @property
+    def dataset(self) -> Dataset | None:
+        """What was made or imported."""
+        return self._dataset
+
+    @property
+    def dataset_stale(self) -> bool:
+        """Whether the dataset no longer belongs to the reference or the spec."""
+        if self._dataset is None:
+            return False
+        other = self._dataset.spec is not None and self._dataset.spec != self._spec
+        return other or self._dataset_of is not self._reference
+
+    @property
+    def settings(self) -> TrainingSettings:
+        """How the next training is to be."""
+        return self._settings
+
+    @property
+    def training_stale(self) -> bool:
+        """Whether the selected run was trained on other data or with other settings than those shown."""
+        run = self.run
+        return run is not None and (run.stale or run.settings.resolved() != self._settings.resolved())
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """All trainings that have ended."""
+        return self._runs
+
+    @property
+    def run(self) -> Run | None:
+        """The selected run."""
+        return next((run for run in self._runs if run.number == self._run_number), None)
+
+    @property
+    def live(self) -> LiveRun | None:
+        """The training that is under way."""
+        return self._live
+
+    @property
+    def tested(self) -> tuple[Tested, ...]:
+        """All test pictures."""
+        return self._tested
+
+    @property
+    def test(self) -> Tested | None:
+        """The selected test picture."""
+        return next((test for test in self._tested if test.number == self._tested_number), None)
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """All messages, oldest first."""
+        return tuple(self._messages)
+
+    def run_of(self, number: int) -> Run | None:
+        """Give the run of a number, if it is still there."""
+        return next((run for run in self._runs if run.number == number), None)
+
+    def tested_stale(self, tested: Tested) -> bool:
+        """Whether a verdict comes from another run than the selected one, or from a stale one."""
+        run = self.run
+        return tested.recognition is not None and (run is None or run.stale or tested.run != run.number)
+
+    # --- reference, spec, dataset ---------------------------------------------------------------------------
+
+    def set_reference(self, reference: Reference) -> None:
+        """Show another reference; what was made of the last one becomes stale."""
+        self._reference = reference
+        self.reference_changed.emit()
+        self._check_stale()
+
+    def set_spec(self, spec: DatasetSpec) -> None:
+        """Change which distortions to make, as an edit that can be undone."""
+        if spec != self._spec:
+            self.undo.push(_Change("Change of the dataset", self._put_spec, self._spec, spec))
+
+    def set_dataset(self, dataset: Dataset, digest: str = "", reference: Reference | None = None) -> None:
+        """Take a dataset; `reference` is what it was made of, the one shown now if not given."""
+        self._dataset, self._dataset_digest = dataset, digest
+        self._dataset_of = reference if reference is not None else self._reference
+        self._dataset_number += 1
+        self.dataset_changed.emit()
+        self._check_stale()
+
+    def set_settings(self, settings: TrainingSettings) -> None:
+        """Change how to train, as an edit that can be undone."""
+        if settings != self._settings:
+            self.undo.push(_Change("Change of the training", self._put_settings, self._settings, settings))
+
+    def restore(self, spec: DatasetSpec, settings: TrainingSettings) -> None:
+        """Put back what was set when the program ended; that is no edit."""
+        self._put_spec(spec)
+        self._put_settings(settings)
+
+    # --- runs -----------------------------------------------------------------------------------------------
+
+    def begin_run(self, settings: TrainingSettings, steps: Iterable[Step] = ()) -> int:
+        """Note that a training begins and give its number; `steps` are those of the run it goes on from."""
+        self._last_run += 1
+        name = f"{METHOD_TITLES.get(settings.method, settings.method)} {self._last_run}"
+        self._live = LiveRun(self._last_run, name, settings, list(steps))
+        self._trained_on[self._last_run] = self._dataset_number
+        self.runs_changed.emit()
+        return self._last_run
+
+    def add_steps(self, steps: Sequence[Step]) -> None:
+        """Take steps of the training under way."""
+        if self._live is not None and steps:
+            self._live.steps.extend(steps)
+            self.step_added.emit(self._live.number, list(steps))
+
+    def end_run(self, model: Model | None) -> None:
+        """Note that the training under way has ended; with a model it becomes the selected run."""
+        live, self._live = self._live, None
+        if live is not None and model is not None:
+            run = Run(live.number, live.name, model, live.settings)
+            self._runs = (*self._runs, replace(run, stale=self._is_stale(run)))
+            self._run_number = live.number
+        self.runs_changed.emit()
+        if model is not None:
+            self.run_selected.emit()
+            self._check_stale()
+
+    def add_model(self, name: str, model: Model) -> int:
+        """Take a model from a file as a run of its own."""
+        self._last_run += 1
+        run = Run(self._last_run, name, model, model.settings)
+        self._runs = (*self._runs, replace(run, stale=self._is_stale(run)))
+        self.runs_changed.emit()
+        self.select_run(run.number)
+        return run.number
+
+    def replace_run(self, run: Run) -> None:
+        """Put a changed run (renamed, evaluated) in its place."""
+        self._runs = tuple(run if old.number == run.number else old for old in self._runs)
+        self.runs_changed.emit()
+        if run.number == self._run_number:
+            self.run_selected.emit()
+
+    def remove_run(self, number: int) -> None:
+        """Forget a run; if it was selected, the last one that is left is selected."""
+        self._runs = tuple(run for run in self._runs if run.number != number)
+        self.runs_changed.emit()
+        if self._run_number == number:
+            self.select_run(self._runs[-1].number if self._runs else 0)
+
+    def select_run(self, number: int) -> None:
+        """Show another run."""
+        self._run_number = number
+        self.run_selected.emit()
+        self._check_stale()
+
+    # --- tested pictures ------------------------------------------------------------------------------------
+
+    def next_tested_number(self) -> int:
+        """Give a number that no test picture has."""
+        self._last_tested += 1
+        return self._last_tested
+
+    def add_tested(self, tested: Tested) -> None:
+        """Take a test picture and select it."""
+        self._last_tested = max(self._last_tested, tested.number)
+        self._tested = (*self._tested, tested)
+        self.tested_changed.emit()
+        self.select_tested(tested.number)
+
+    def replace_tested(self, tested: Tested) -> None:
+        """Put a changed test picture in its place."""
+        self._tested = tuple(tested if old.number == tested.number else old for old in self._tested)
+        self.tested_changed.emit()
+        if tested.number == self._tested_number:
+            self.tested_selected.emit()
+
+    def remove_tested(self, number: int) -> None:
+        """Forget a test picture."""
+        self._tested = tuple(tested for tested in self._tested if tested.number != number)
+        self.tested_changed.emit()
+        if self._tested_number == number:
+            self.select_tested(self._tested[-1].number if self._tested else 0)
+
+    def select_tested(self, number: int) -> None:
+        """Show another test picture."""
+        self._tested_number = number
+        self.tested_selected.emit()
+
+    # --- messages -------------------------------------------------------------------------------------------
+
+    def say(self, level: str, text: str, details: str = "") -> None:
+        """Tell the person something; it stays in the history."""
+        message = Message(level, text, details, datetime.now())
+        self._messages = [*self._messages[-MOST_MESSAGES + 1 :], message]
+        self.message_added.emit(message)
+
+    # --- inside ---------------------------------------------------------------------------------------------
+
+    def _put_spec(self, spec: DatasetSpec) -> None:
+        self._spec = spec
+        self.spec_changed.emit()
+        self._check_stale()
+
+    def _put_settings(self, settings: TrainingSettings) -> None:
+        self._settings = settings
+        self.settings_changed.emit()
+        self.stale_changed.emit()
+
+    def _is_stale(self, run: Run) -> bool:
+        if self._dataset is None:
+            return False  # a model from a file, with nothing to compare it with
+        known = self._dataset_digest and run.model.dataset == self._dataset_digest
+        same = known or self._trained_on.get(run.number) == self._dataset_number
+        return not same or self.dataset_stale
+
+    def _check_stale(self) -> None:
+        """Mark every later stage, in this one place."""
+        runs = tuple(
+            run if run.stale == self._is_stale(run) else replace(run, stale=not run.stale)
+            for run in self._runs
+        )
+        if runs != self._runs:
+            self._runs = runs
+            self.runs_changed.emit()
+        self.stale_changed.emit()
+
+
+def _differences(before: Any, after: Any) -> tuple[str, ...]:
+    return tuple(
+        each.name for each in fields(before) if getattr(before, each.name) != getattr(after, each.name)
+    )

@@ -1,0 +1,65 @@
+"""Opens one viewer alone, on a small real example: `python -m isca_gui.viewers.bases [--dark] [--empty]`."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QApplication
+
+from isca_gui import theme
+from isca_gui.actions import Actions
+from isca_gui.core import dataset, image, samples, training
+from isca_gui.core.progress import run
+from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.jobs import JobRunner
+from isca_gui.session import Reference, Session
+
+if TYPE_CHECKING:
+    from isca_gui.viewers.viewer import Viewer
+
+SIDE = 256
+LEVELS = (100.0, 300.0, 600.0, 900.0)
+RUNS = (
+    TrainingSettings(epochs=40),
+    TrainingSettings(method="random"),
+    TrainingSettings(method="kernel-pca", kernel="rbf"),
+    TrainingSettings(solver="direct", epochs=30),
+)
+
+
+def example(session: Session, side: int = SIDE, runs: tuple[TrainingSettings, ...] = RUNS) -> None:
+    """Put a part of a sample, its dataset and some trained runs into a session."""
+    whole = image.read(samples.resolve("sample:camera"))
+    reference = Reference("camera", whole[60 : 60 + side, 130 : 130 + side].copy())
+    session.set_reference(reference)
+    session.set_spec(DatasetSpec(levels=LEVELS))
+    made = run(dataset.generate(reference.picture, session.spec))
+    session.set_dataset(made, made.digest(), reference)
+    for settings in runs:
+        session.begin_run(settings)
+        session.end_run(run(training.train(made, settings)))
+
+
+def alone(viewer: type[Viewer]) -> int:
+    """Show a viewer in a window of its own."""
+    application = QApplication.instance() or QApplication(sys.argv[:1])
+    assert isinstance(application, QApplication)
+    application.setStyle("Fusion")
+    theme.apply(theme.DARK if "--dark" in sys.argv else theme.SYSTEM)
+    session, jobs = Session(), JobRunner()
+    actions = Actions(session, jobs)
+    if "--empty" not in sys.argv:
+        example(session)
+        if session.runs:
+            session.select_run(session.runs[0].number)
+            actions.recognise_made("jpeg", 450.0, 1)
+            for trained in session.runs:
+                actions.evaluate(trained.number)
+    shown = viewer(session, jobs, actions)
+    shown.setWindowTitle(viewer.TITLE)
+    shown.resize(1000, 700)
+    shown.show()
+    code = application.exec()
+    jobs.shutdown(5.0)
+    return code

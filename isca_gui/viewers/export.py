@@ -1,0 +1,214 @@
+"""Saving and copying of every picture, plot and table: one menu used by all viewers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QBuffer, QIODevice, QObject, Qt
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtWidgets import QFileDialog, QMenu, QToolButton, QWidget
+
+from isca_gui.core import files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from isca_gui.jobs import JobRunner
+    from isca_gui.session import Session
+
+    Table = Sequence[Sequence[object]]  # the header first
+
+FILTERS = {
+    ".png": "PNG picture (*.png)",
+    ".svg": "SVG drawing (*.svg)",
+    ".csv": "CSV table (*.csv)",
+    ".txt": "Text (*.txt)",
+}
+
+
+class ExportError(Exception):
+    """Nothing could be saved; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Thing:
+    """Something that can be saved and copied, in each form it has; `name` proposes the file's name."""
+
+    name: str
+    title: str = "picture"
+    image: Callable[[], QImage | None] | None = None
+    svg: Callable[[], bytes] | None = None
+    table: Callable[[], Table] | None = None
+    text: Callable[[], str] | None = None
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """The kinds of file it can be saved as, the usual one first."""
+        forms = {".png": self.image, ".svg": self.svg, ".csv": self.table, ".txt": self.text}
+        return tuple(suffix for suffix, form in forms.items() if form is not None)
+
+
+class Exporter(QObject):
+    """Saves and copies things for one viewer."""
+
+    def __init__(self, session: Session, jobs: JobRunner, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._session, self._jobs, self._widget = session, jobs, parent
+
+    def fill(self, menu: QMenu, things: Sequence[Thing]) -> None:
+        """Put the entries of some things into a menu."""
+        for thing in things:
+            copy = menu.addAction(f"Copy {thing.title}")
+            copy.triggered.connect(_Call(self.copy, thing))
+            forms = ", ".join(suffix[1:].upper() for suffix in thing.suffixes)
+            save = menu.addAction(f"Save {thing.title}… ({forms})")
+            save.triggered.connect(_Call(self.ask, thing))
+
+    def menu(self, *things: Thing) -> QMenu:
+        """Make a menu that vanishes after use."""
+        menu = QMenu(self._widget)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.fill(menu, things)
+        return menu
+
+    def button(self, *things: Thing, text: str = "Export") -> QToolButton:
+        """Make a button with the menu."""
+        button = QToolButton(self._widget)
+        button.setText(text)
+        button.setAccessibleName(f"{text} {', '.join(thing.title for thing in things)}")
+        button.setToolTip("Copy to the clipboard, or save to a file")
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(button)
+        self.fill(menu, things)
+        button.setMenu(menu)
+        return button
+
+    def ask(self, thing: Thing) -> None:
+        """Ask for a file and save."""
+        dialog = QFileDialog(self._widget, f"Save {thing.title}")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilters([FILTERS[suffix] for suffix in thing.suffixes])
+        dialog.setDefaultSuffix(thing.suffixes[0])
+        dialog.selectFile(safe_name(thing.name) + thing.suffixes[0])
+        dialog.fileSelected.connect(_Call(self.save, thing))
+        dialog.open()
+
+    def save(self, thing: Thing, path: str | os.PathLike[str]) -> None:
+        """Save in the form that the file's suffix names; the writing is a job."""
+        suffix = Path(path).suffix.lower()
+        if suffix not in thing.suffixes:
+            path, suffix = f"{os.fspath(path)}{thing.suffixes[0]}", thing.suffixes[0]
+        try:
+            work = _writer(thing, suffix)
+        except ExportError as error:
+            self._session.say("warning", str(error))
+            return
+        target, say = os.fspath(path), self._session.say
+
+        def write() -> None:
+            content = work()
+            with files.replacing(target) as stream:
+                stream.write(content)
+
+        title = f"Saving {thing.title} to '{target}'"
+        self._jobs.run(
+            f"export {target}", title, write,
+            done=lambda _: say("info", f"The {thing.title} was saved as '{target}'."),
+        )  # fmt: skip
+
+    def copy(self, thing: Thing) -> None:
+        """Put a thing on the clipboard: pictures as pictures, tables and texts as text."""
+        clipboard = QGuiApplication.clipboard()
+        if thing.table is not None:
+            clipboard.setText(tabbed(thing.table()))
+        elif thing.text is not None:
+            clipboard.setText(thing.text())
+        elif thing.image is not None:
+            image = thing.image()
+            if image is None:
+                self._session.say("warning", f"There is no {thing.title} to copy yet.")
+                return
+            clipboard.setImage(image)
+        self._session.say("info", f"The {thing.title} is on the clipboard.")
+
+
+class _Call:
+    """Calls with a thing and, where the signal brings a file's name, with that."""
+
+    def __init__(self, work: Callable[..., None], thing: Thing) -> None:
+        self._work, self._thing = work, thing
+
+    def __call__(self, *arguments: object) -> None:
+        self._work(self._thing, *(each for each in arguments if isinstance(each, str)))
+
+
+def _writer(thing: Thing, suffix: str) -> Callable[[], bytes]:
+    """Fetch what is to be written, now; give what turns it into bytes, later and in another thread."""
+    if suffix == ".png" and thing.image is not None:
+        image = thing.image()
+        if image is None:
+            raise ExportError(f"There is no {thing.title} to save yet.")
+        return lambda: png(image)
+    if suffix == ".svg" and thing.svg is not None:
+        drawing = thing.svg()
+        return lambda: drawing
+    if suffix == ".csv" and thing.table is not None:
+        table = [tuple(row) for row in thing.table()]
+        return lambda: comma_separated(table).encode("utf-8")
+    text = thing.text() if thing.text is not None else ""
+    return lambda: text.encode("utf-8")
+
+
+def png(image: QImage) -> bytes:
+    """Encode an image."""
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    image.save(buffer, "PNG")  # type: ignore[call-overload]
+    return bytes(buffer.data().data())
+
+
+def comma_separated(table: Table) -> str:
+    """Write a table as CSV (RFC 4180)."""
+    stream = io.StringIO(newline="")
+    csv.writer(stream).writerows(table)
+    return stream.getvalue()
+
+
+def tabbed(table: Table) -> str:
+    """Write a table as spreadsheets take it from the clipboard."""
+    return "\n".join("\t".join(str(cell).replace("\t", " ") for cell in row) for row in table)
+
+
+def safe_name(name: str) -> str:
+    """Turn a title into a file's name that every system takes."""
+    kept = "".join(letter if letter.isalnum() or letter in " -_." else "-" for letter in name)
+    return kept.strip(" .")[:80] or "export"
+
+
+def plot_thing(name: str, item: Any) -> Thing:
+    """Describe a plot of pyqtgraph."""
+    return Thing(name, "plot", image=lambda: plot_image(item), svg=lambda: plot_svg(item))
+
+
+def plot_image(item: Any) -> QImage:
+    """Draw a plot at twice its size on the screen."""
+    from pyqtgraph.exporters import ImageExporter
+
+    exporter = ImageExporter(item)
+    exporter.parameters()["width"] = max(int(exporter.parameters()["width"]) * 2, 2)
+    image: QImage = exporter.export(toBytes=True)
+    return image
+
+
+def plot_svg(item: Any) -> bytes:
+    """Draw a plot as SVG."""
+    from pyqtgraph.exporters import SVGExporter
+
+    return bytes(SVGExporter(item).export(toBytes=True))

@@ -1,0 +1,266 @@
+"""What all viewers share: a page with the next step, drawing only when seen, the newest answer wins."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import shiboken6
+from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QStackedLayout,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from isca_gui.viewers.export import Exporter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtGui import QShowEvent
+
+    from isca_gui.actions import Actions
+    from isca_gui.jobs import JobRunner
+    from isca_gui.session import Session
+    from isca_gui.viewers.canvas import PictureCanvas
+
+
+_NUMBERS = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """What to do before there is something to see."""
+
+    text: str
+    button: str
+    work: Callable[[], object]
+    job: str  # while a job of this name is at work the button waits for it
+
+
+class Viewer(QWidget):
+    """A viewer of the session; what is not seen is drawn when it is shown next."""
+
+    TITLE = ""
+    _ready = False  # whether all widgets are there
+
+    def __init__(
+        self, session: Session, jobs: JobRunner, actions: Actions, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setObjectName(f"viewer-{self.TITLE.lower().replace(' ', '-')}")
+        self.session, self.jobs, self.actions_ = session, jobs, actions
+        self.exporter = Exporter(session, jobs, self)
+        self._outdated = True
+        self._empty = _EmptyPage(self)
+        self.content = QWidget(self)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(self.content)
+        self.jobs.changed.connect(self._on_jobs_changed)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing to see but what to do next."""
+        return self._stack.currentWidget() is self._empty
+
+    def redraw(self) -> None:
+        """Draw what the session holds."""
+        raise NotImplementedError
+
+    def needs(self) -> NextStep | None:
+        """Give what is missing, or None where there is something to see."""
+        raise NotImplementedError
+
+    def outdated(self, *_: object) -> None:
+        """Draw anew: now if it is seen, else when it is shown."""
+        self._outdated = True
+        if self.isVisible():
+            self._catch_up()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Draw what has changed meanwhile."""
+        super().showEvent(event)
+        self._catch_up()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow a change between light and dark."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange:
+            for button in self.findChildren(ChoiceButton):
+                button.restyle()
+            if self._ready:
+                self.restyle()
+
+    def restyle(self) -> None:
+        """Take the colours of the theme; plots have their own and need to be told."""
+
+    def _catch_up(self) -> None:
+        if not self._outdated:
+            return
+        self._outdated = False
+        if not self._ready:
+            self._ready = True
+            self.restyle()
+        step = self.needs()
+        if step is not None:
+            self._empty.show_step(step, self.jobs)
+        self._stack.setCurrentWidget(self._empty if step is not None else self.content)
+        self.redraw()
+
+    def _on_jobs_changed(self) -> None:
+        if self.isVisible() and self.empty:
+            self._empty.update_button(self.jobs)
+
+
+class Newest(QObject):
+    """Jobs of one sort of which only the newest matters, without starving: the one at work is let to end."""
+
+    def __init__(self, jobs: JobRunner, name: str, title: str, parent: QObject) -> None:
+        super().__init__(parent)
+        # A name of its own: another viewer's job must not take the place of this one's.
+        self._jobs, self._name, self._title = jobs, f"{name} {next(_NUMBERS)}", title
+        self._busy = False
+        self._next: tuple[Callable[[], Any], Callable[[Any], None]] | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether an answer is still to come."""
+        return self._busy
+
+    def ask(self, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
+        """Do some work beside the window and hand its result to `done`, unless asked anew before it began."""
+        if self._busy:
+            self._next = work, done
+            return
+        self._busy = True
+
+        def finished(result: Any) -> None:
+            if not shiboken6.isValid(self):
+                return
+            self._busy = False
+            following, self._next = self._next, None
+            try:
+                done(result)
+            finally:
+                if following is not None:
+                    self.ask(*following)
+
+        def failed(_: Exception) -> None:
+            if shiboken6.isValid(self):
+                self._busy = False
+                following, self._next = self._next, None
+                if following is not None:
+                    self.ask(*following)
+
+        self._jobs.run(self._name, self._title, work, done=finished, failed=failed)
+
+    def forget(self) -> None:
+        """Drop what waits."""
+        self._next = None
+
+
+class _EmptyPage(QWidget):
+    """Says what to do next, and holds the button for it."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._step: NextStep | None = None
+        self.text = QLabel(self)
+        self.text.setWordWrap(True)
+        self.text.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.button = QPushButton(self)
+        self.button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.button.clicked.connect(self._on_clicked)
+        layout = QVBoxLayout(self)
+        layout.addStretch()
+        layout.addWidget(self.text)
+        layout.addWidget(self.button, alignment=Qt.AlignmentFlag.AlignHCenter)
+        layout.addStretch()
+
+    def show_step(self, step: NextStep, jobs: JobRunner) -> None:
+        self._step = step
+        self.text.setText(step.text)
+        self.button.setText(step.button)
+        self.button.setAccessibleName(step.button)
+        self.update_button(jobs)
+
+    def update_button(self, jobs: JobRunner) -> None:
+        if self._step is not None:
+            job = next((job for job in jobs.jobs() if job.name == self._step.job), None)
+            self.button.setEnabled(job is None)
+            self.button.setToolTip(self._step.text if job is None else f"{job.title} is under way.")
+
+    def _on_clicked(self) -> None:
+        if self._step is not None:
+            self._step.work()
+
+
+def need_dataset(session: Session, actions: Actions) -> NextStep | None:
+    """Give the step that leads to a dataset, if there is none."""
+    if session.dataset is not None:
+        return None
+    if session.reference is None:
+        text = "There is no picture yet. Open one at the left, or begin with a sample."
+        return NextStep(text, "Open the sample picture", lambda: actions.open_sample("camera"), "open")
+    text = "Next: make distorted versions of the reference picture to learn from."
+    return NextStep(text, "Generate the dataset", actions.generate, "dataset")
+
+
+def need_run(session: Session, actions: Actions) -> NextStep | None:
+    """Give the step that leads to a trained model, if there is none."""
+    if session.run is not None:
+        return None
+    text = "Next: learn the structure of every block from the distorted pictures."
+    return need_dataset(session, actions) or NextStep(text, "Train", actions.train, "training")
+
+
+def zoom_buttons(canvas: PictureCanvas, parent: QWidget) -> QWidget:
+    """Make buttons for fit, 1:1 and 2:1."""
+    box = QWidget(parent)
+    layout = QHBoxLayout(box)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(2)
+    for text, tip, work in (
+        ("Fit", "Show the whole picture (F)", canvas.fit),
+        ("1:1", "One screen pixel per picture pixel (1)", lambda: canvas.set_zoom(1.0)),
+        ("2:1", "Two screen pixels per picture pixel (2)", lambda: canvas.set_zoom(2.0)),
+    ):
+        button = QToolButton(box)
+        button.setText(text)
+        button.setAccessibleName(tip)
+        button.setToolTip(tip)
+        button.clicked.connect(work)
+        layout.addWidget(button)
+    return box
+
+
+class ChoiceButton(QToolButton):
+    """A button that stays down and is clearly seen to be."""
+
+    _STYLE = (
+        "QToolButton { padding: 3px 7px; border: 1px solid palette(mid); border-radius: 3px;"
+        " color: palette(button-text); background: palette(button); }"
+        "QToolButton:checked { background: palette(highlight); color: palette(highlighted-text); }"
+        "QToolButton:focus { border-color: palette(highlight); }"
+    )
+
+    def __init__(self, text: str, tip: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setText(text)
+        self.setToolTip(tip)
+        self.setAccessibleName(f"{text}: {tip}")
+        self.setCheckable(True)
+        self.restyle()
+
+    def restyle(self) -> None:
+        """Take the theme's colours: a style sheet keeps those that it was read with."""
+        self.setStyleSheet("")
+        self.setStyleSheet(self._STYLE)

@@ -1,0 +1,374 @@
+"""What was recognised in a picture, and where: the vote map over it, the shares, the verdict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSlider,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from isca_gui.core import votes_picture
+from isca_gui.viewers.block_details import BlockDetails, distances
+from isca_gui.viewers.canvas import PictureCanvas
+from isca_gui.viewers.colour_bar import ColourBar
+from isca_gui.viewers.export import Thing
+from isca_gui.viewers.layers import grey_layer, pixel_image
+from isca_gui.viewers.legend import Legend
+from isca_gui.viewers.viewer import ChoiceButton, Newest, NextStep, Viewer, need_run, zoom_buttons
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QHideEvent, QImage, QKeyEvent
+
+    from isca_gui.actions import Actions
+    from isca_gui.core.recognition import Recognition
+    from isca_gui.jobs import JobRunner
+    from isca_gui.session import Session, Tested
+    from isca_gui.viewers.layers import Layer
+
+VOTES, CONFIDENCE, SEVERITY = "votes", "confidence", "severity"
+MAPS = {
+    VOTES: ("Class", "what each block was taken for; the fainter, the less sure"),
+    CONFIDENCE: ("Confidence", "how sure the vote of each block is"),
+    SEVERITY: ("Severity", "how strong the damage of each block is, as MSE"),
+}
+_DRAW = {
+    VOTES: votes_picture.vote_overlay,
+    CONFIDENCE: votes_picture.confidence_overlay,
+    SEVERITY: votes_picture.severity_overlay,
+}
+
+
+def draw_map(kind: str, tested: Tested) -> tuple[Layer, QImage | None]:
+    """Draw a test picture and one of its maps."""
+    height, width = tested.picture.shape
+    if tested.recognition is None:
+        return grey_layer(tested.picture), None
+    return grey_layer(tested.picture), pixel_image(_DRAW[kind](tested.recognition, height, width))
+
+
+class VoteMapViewer(Viewer):
+    """The recognition of the selected test picture."""
+
+    TITLE = "Vote map"
+
+    def __init__(
+        self, session: Session, jobs: JobRunner, actions: Actions, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(session, jobs, actions, parent)
+        self.kind = VOTES
+        self._tested: Tested | None = None
+        self._newest = Newest(jobs, "vote map", "Drawing the map", self)
+        self._build()
+        for signal in (
+            *(session.tested_selected, session.tested_changed, session.run_selected),
+            *(session.dataset_changed, session.reference_changed, session.stale_changed),
+        ):
+            signal.connect(self.outdated)
+
+    def needs(self) -> NextStep | None:
+        """Need a trained model and a test picture."""
+        if self.session.test is not None:
+            return None
+        spec = self.session.spec
+        kind = "jpeg" if "jpeg" in spec.kinds else spec.kinds[-1]
+        level = spec.levels[len(spec.levels) // 2]
+        return need_run(self.session, self.actions_) or NextStep(
+            "Next: open a test picture at the left, or begin with a distorted version of the reference.",
+            "Make and recognise a test picture",
+            lambda: self.actions_.recognise_made(kind, level, spec.seed + 1),
+            "recognise",
+        )
+
+    def redraw(self) -> None:
+        """Show the selected test picture."""
+        tested = self.session.test
+        self._fill()
+        if tested is None:
+            self._tested = None
+            return
+        if tested is not self._tested:
+            self._tested = tested
+            self._draw()
+        self._describe(tested)
+
+    def set_map(self, kind: str) -> None:
+        """Show another map."""
+        self.kind = kind
+        self.maps[kind].setChecked(True)
+        self._draw()
+
+    # --- building ---------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self.canvas = PictureCanvas("Test picture with its map", self)
+        self.canvas.set_overlay_opacity(0.7)
+        self.canvas.view.cursor_changed.connect(self._on_cursor_changed)
+        self.canvas.menu = lambda: self.exporter.menu(*self._things())
+        self.bar = ColourBar("Scale of the map", self)
+        self.legend = Legend(self)
+        self.details = BlockDetails(self)
+        self.verdict = QLabel(self)
+        self.verdict.setAccessibleName("Verdict")
+        self.verdict.setWordWrap(True)
+        self.verdict.setTextFormat(Qt.TextFormat.PlainText)
+        self.verdict.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        font = self.verdict.font()
+        font.setPointSizeF(font.pointSizeF() * 1.15)
+        self.verdict.setFont(font)
+        self.note = QLabel(self)
+        self.note.setWordWrap(True)
+        self.again = _button("Recognise again", "Recognise this picture with the selected run", self)
+        self.again.clicked.connect(self._on_again)
+        side = QWidget(self)
+        column = QVBoxLayout(side)
+        column.setContentsMargins(0, 0, 0, 0)
+        for widget in (self.legend, self.details):
+            column.addWidget(widget)
+        column.addStretch()
+        picture = QWidget(self)
+        row = QHBoxLayout(picture)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self.canvas, 1)
+        row.addWidget(self.bar)
+        splitter = QSplitter(Qt.Orientation.Horizontal, self)
+        splitter.addWidget(picture)
+        splitter.addWidget(side)
+        splitter.setStretchFactor(0, 1)
+        splitter.setSizes([660, 300])
+        layout = QVBoxLayout(self.content)
+        layout.setContentsMargins(6, 6, 6, 6)
+        layout.addLayout(self._controls())
+        layout.addWidget(splitter, 1)
+        layout.addLayout(self._bottom())
+
+    def _controls(self) -> QHBoxLayout:
+        self.source = QComboBox(self)
+        self.source.setAccessibleName("Test picture")
+        self.source.setToolTip("Which test picture is shown")
+        self.source.setMinimumContentsLength(14)
+        self.source.activated.connect(self._on_source_chosen)
+        row = QHBoxLayout()
+        row.addWidget(self.source)
+        group = QButtonGroup(self)
+        self.maps = {kind: ChoiceButton(text, tip, self) for kind, (text, tip) in MAPS.items()}
+        for button in self.maps.values():
+            group.addButton(button)
+            row.addWidget(button)
+        self.maps[self.kind].setChecked(True)
+        group.buttonClicked.connect(self._on_map_clicked)
+        self.opacity = QSlider(Qt.Orientation.Horizontal, self)
+        self.opacity.setAccessibleName("Opacity of the map")
+        self.opacity.setToolTip("Opacity of the map; hold Space to see the picture alone")
+        self.opacity.setRange(0, 100)
+        self.opacity.setValue(70)
+        self.opacity.setMaximumWidth(140)
+        self.opacity.valueChanged.connect(self._on_opacity_changed)
+        label = QLabel("Opacity", self)
+        label.setBuddy(self.opacity)
+        self.hide_button = _button("Hide", "Hold to see the picture alone (Space)", self)
+        self.hide_button.pressed.connect(lambda: self.canvas.set_overlay_shown(False))
+        self.hide_button.released.connect(lambda: self.canvas.set_overlay_shown(True))
+        for widget in (label, self.opacity, self.hide_button):
+            row.addWidget(widget)
+        row.addStretch()
+        row.addWidget(zoom_buttons(self.canvas, self))
+        row.addWidget(self.exporter.button(*self._things()))
+        return row
+
+    def _bottom(self) -> QHBoxLayout:
+        texts = QVBoxLayout()
+        texts.addWidget(self.verdict)
+        stale = QHBoxLayout()
+        stale.addWidget(self.note, 1)
+        stale.addWidget(self.again)
+        texts.addLayout(stale)
+        row = QHBoxLayout()
+        row.addLayout(texts, 1)
+        self.copy = _button("Copy", "Copy the verdict", self)
+        self.copy.clicked.connect(self._on_copy)
+        self.save = _button("Save…", "Save the verdict as a text", self)
+        self.save.clicked.connect(lambda: self.exporter.ask(self._verdict_thing()))
+        for button in (self.copy, self.save):
+            row.addWidget(button, alignment=Qt.AlignmentFlag.AlignTop)
+        return row
+
+    def _things(self) -> tuple[Thing, ...]:
+        return (
+            Thing("vote map", "map", image=self.canvas.composed),
+            Thing("votes", "bar chart", image=self.legend.drawn, svg=self.legend.svg),
+            Thing("votes", "table of the votes", table=self.legend.rows),
+            Thing("blocks", "table of the blocks", table=self.block_rows),
+            self._verdict_thing(),
+        )
+
+    def _verdict_thing(self) -> Thing:
+        return Thing("verdict", "verdict", text=self.verdict_text)
+
+    def verdict_text(self) -> str:
+        """Give the verdict as it can be sent to somebody."""
+        tested = self._tested
+        return f"{tested.name}: {self.verdict.text()}\n" if tested is not None else ""
+
+    def block_rows(self) -> list[tuple[object, ...]]:
+        """Give the votes of all blocks as a table."""
+        found = self._tested.recognition if self._tested else None
+        if found is None:
+            return [("block",)]
+        head = ("block", "x", "y", "class", "confidence", "level", "rank", "nearest", *found.classes)
+        rows: list[tuple[object, ...]] = [head]
+        for block in range(found.grid.count):
+            place, winner = found.grid.rectangle(block), int(found.winner[block])
+            label = found.classes[winner] if winner >= 0 else "undecided"
+            figures = (found.confidence[block], found.level[block], found.rank[block])
+            rows.append(
+                (block, place.left, place.top, label, *(f"{value:.6g}" for value in figures),
+                 int(found.nearest[block]), *(f"{value:.6g}" for value in found.distances[block]))
+            )  # fmt: skip
+        return rows
+
+    # --- drawing ----------------------------------------------------------------------------------------
+
+    def _fill(self) -> None:
+        self.source.clear()
+        for test in self.session.tested:
+            self.source.addItem(test.name, test.number)
+        if self.session.test is not None:
+            self.source.setCurrentIndex(self.source.findData(self.session.test.number))
+
+    def _draw(self) -> None:
+        tested, kind = self._tested, self.kind
+        if tested is not None:
+            self._newest.ask(lambda: draw_map(kind, tested), self._on_drawn)
+
+    def _on_drawn(self, drawn: tuple[Layer, QImage | None]) -> None:
+        layer, overlay = drawn
+        self.canvas.set_layer(layer)
+        self.canvas.set_overlay(overlay)
+        self.canvas.set_caption(self._tested.name if self._tested else "")
+        found = self._tested.recognition if self._tested else None
+        self.bar.setVisible(self.kind != VOTES and found is not None)
+        if self.kind == CONFIDENCE:
+            self.bar.set_scale(votes_picture.CONFIDENCE_COLOURS, 0, 1, "{:.2f}")
+        elif self.kind == SEVERITY and found is not None:
+            limit = votes_picture.severity_limit(found)
+            self.bar.set_scale(votes_picture.SEVERITY_COLOURS, 0, limit, "{:.0f}")
+
+    def _describe(self, tested: Tested) -> None:
+        found = tested.recognition
+        self.details.clear()
+        for button in (self.copy, self.save):
+            button.setEnabled(found is not None)
+            button.setToolTip("Copy or save the verdict" if found else "There is no verdict yet.")
+        if found is None:
+            self.legend.set_shares({})
+            self.verdict.setText("This picture has not been recognised yet: train a model first.")
+        else:
+            self.legend.set_shares(ordered_shares(found))
+            self.verdict.setText(found.verdict.sentence)
+        notes = []
+        if tested.truth and not tested.truth.startswith("hidden:"):
+            notes.append(f"In truth: {tested.truth}.")
+        stale = self.session.tested_stale(tested)
+        if stale:
+            run = self.session.run_of(tested.run)
+            name = run.name if run is not None else f"run {tested.run}"
+            notes.append(f"Recognised by {name}; another run is selected, or its data have changed.")
+        self.note.setText("  ".join(notes))
+        self.note.setVisible(bool(notes))
+        can = (stale or found is None) and self.session.run is not None
+        self.again.setVisible(can)
+
+    # --- what happens -----------------------------------------------------------------------------------
+
+    def show_block(self, block: int | None) -> None:
+        """Show what speaks for the vote of a block."""
+        tested = self._tested
+        if tested is None or tested.recognition is None or block is None:
+            self.canvas.set_highlight(None)
+            self.legend.set_distances({})
+            self.details.clear()
+            return
+        found = tested.recognition
+        self.canvas.set_highlight(found.grid.rectangle(block))
+        self.legend.set_distances(distances(found, block))
+        run, dataset = self.session.run_of(tested.run), self.session.dataset
+        fits = run is not None and not run.stale and dataset is not None
+        self.details.show_block(tested, block, dataset if fits else None)
+
+    def _on_cursor_changed(self, place: tuple[int, int] | None) -> None:
+        found = self._tested.recognition if self._tested else None
+        if place is None or found is None:
+            self.show_block(None)
+        elif place[0] < found.grid.height and place[1] < found.grid.width:
+            self.show_block(found.grid.index_at(*place))
+
+    def _on_source_chosen(self, place: int) -> None:
+        number: Any = self.source.itemData(place)
+        self.session.select_tested(number)
+
+    def _on_map_clicked(self, button: QWidget) -> None:
+        self.set_map(next(kind for kind, each in self.maps.items() if each is button))
+
+    def _on_opacity_changed(self, value: int) -> None:
+        self.canvas.set_overlay_opacity(value / 100)
+
+    def _on_again(self) -> None:
+        if self._tested is not None:
+            self.actions_.recognise_again([self._tested])
+
+    def _on_copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.verdict_text().strip())
+        self.session.say("info", "The verdict is on the clipboard.")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Space hides the map while it is held."""
+        if event.key() == Qt.Key.Key_Space:
+            self.canvas.set_overlay_shown(False)
+        else:
+            super().keyPressEvent(event)
+
+    def keyReleaseEvent(self, event: QKeyEvent) -> None:
+        """Show the map again."""
+        if event.key() == Qt.Key.Key_Space and not event.isAutoRepeat():
+            self.canvas.set_overlay_shown(True)
+        else:
+            super().keyReleaseEvent(event)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Do not stay without the map when Space is released elsewhere."""
+        self.canvas.set_overlay_shown(True)
+        super().hideEvent(event)
+
+
+def ordered_shares(found: Recognition) -> dict[str, float]:
+    """Give the shares of all classes, the largest first, undecided last."""
+    shares = dict(found.verdict.shares)
+    undecided = shares.pop("undecided", 0.0)
+    ordered = sorted(shares, key=lambda label: -shares[label])
+    return {**{label: shares[label] for label in ordered}, "undecided": undecided}
+
+
+def _button(text: str, tip: str, parent: QWidget) -> QPushButton:
+    button = QPushButton(text, parent)
+    button.setAccessibleName(f"{text}: {tip}")
+    button.setToolTip(tip)
+    return button
+
+
+if __name__ == "__main__":
+    import sys
+
+    from isca_gui.viewers._alone import alone
+
+    sys.exit(alone(VoteMapViewer))

@@ -1,0 +1,142 @@
+"""Fixtures of the window's tests: real small data, and nothing may be left behind."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QObject, QThread, QTimer
+
+from isca_gui import theme
+from isca_gui.actions import Actions
+from isca_gui.core import dataset, image, samples, training
+from isca_gui.core.progress import run
+from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.jobs import JobRunner
+from isca_gui.session import Reference, Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+    from PySide6.QtWidgets import QApplication
+    from pytestqt.qtbot import QtBot
+
+    from isca_gui.core.dataset import Dataset
+    from isca_gui.core.model import Model
+
+SIDE = 64
+LEVELS = (100.0, 400.0)
+SPEC = DatasetSpec(kinds=("gaussian-noise", "blur", "jpeg"), levels=LEVELS)
+SETTINGS = TrainingSettings(solver="direct", epochs=5)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let a warning of Qt's fail the test, except that about what the offscreen platform cannot do."""
+    for item in items:
+        if "tests/gui" in item.path.as_posix():
+            item.add_marker(pytest.mark.qt_log_level_fail("WARNING"))
+            item.add_marker(pytest.mark.qt_log_ignore("does not support propagateSizeHints", extend=True))
+
+
+def alive(kind: type[QObject]) -> list[QObject]:
+    """Give all Qt objects of a kind that are still referred to from Python."""
+    import shiboken6
+
+    gc.collect()
+    return [it for it in gc.get_objects() if isinstance(it, kind) and shiboken6.isValid(it)]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_behind(qapp: QApplication) -> Iterator[None]:
+    timers = {id(timer) for timer in alive(QTimer)}
+    threads = set(threading.enumerate())
+    windows = set(map(id, qapp.topLevelWidgets()))
+    yield
+    qapp.sendPostedEvents(None, 52)  # deferred deletions
+    qapp.processEvents()
+    running = [it for it in alive(QThread) if it.isRunning() and it is not qapp.thread()]
+    assert not running, f"threads left running: {running}"
+    active = [it for it in alive(QTimer) if id(it) not in timers and it.isActive()]
+    assert not active, f"timers left active: {active}"
+    shown = [it for it in qapp.topLevelWidgets() if it.isVisible() and id(it) not in windows]
+    assert not shown, f"windows left open: {shown}"
+    for thread in set(threading.enumerate()) - threads:
+        if not thread.name.startswith("Dummy-"):  # Python's names for Qt's threads, which are looked at above
+            thread.join(5)
+            assert not thread.is_alive(), f"thread left running: {thread}"
+
+
+@dataclass(frozen=True)
+class Studio:
+    """What panels and viewers are given."""
+
+    session: Session
+    jobs: JobRunner
+    actions: Actions
+
+    def rest(self, qtbot: QtBot, timeout: int = 20_000) -> None:
+        """Wait until no job is under way."""
+        qtbot.waitUntil(lambda: not self.jobs.jobs(), timeout=timeout)
+
+    @property
+    def errors(self) -> list[str]:
+        return [message.text for message in self.session.messages if message.level == "error"]
+
+
+@pytest.fixture(autouse=True)
+def _config(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+
+
+@pytest.fixture
+def studio(qapp: QApplication) -> Iterator[Studio]:
+    theme.apply(theme.LIGHT)
+    session, jobs = Session(), JobRunner()
+    made = Studio(session, jobs, Actions(session, jobs))
+    jobs.failed.connect(lambda failure: session.say("error", failure.message, failure.details))
+    yield made
+    assert jobs.shutdown(10), "a job could not be stopped"
+
+
+@pytest.fixture(scope="session")
+def picture() -> NDArray[np.float32]:
+    whole = image.read(samples.resolve("sample:camera"))
+    return np.ascontiguousarray(whole[90 : 90 + SIDE, 200 : 200 + SIDE])
+
+
+@pytest.fixture(scope="session")
+def small(picture: NDArray[np.float32]) -> Dataset:
+    return run(dataset.generate(picture, SPEC))
+
+
+@pytest.fixture(scope="session")
+def model(small: Dataset) -> Model:
+    return run(training.train(small, SETTINGS))
+
+
+@pytest.fixture
+def with_reference(studio: Studio, picture: NDArray[np.float32]) -> Studio:
+    studio.session.restore(SPEC, SETTINGS)
+    studio.session.set_reference(Reference("small", picture))
+    return studio
+
+
+@pytest.fixture
+def with_dataset(with_reference: Studio, small: Dataset) -> Studio:
+    with_reference.session.set_dataset(small, small.digest())
+    return with_reference
+
+
+@pytest.fixture
+def with_run(with_dataset: Studio, model: Model) -> Studio:
+    with_dataset.session.begin_run(SETTINGS)
+    with_dataset.session.end_run(model)
+    return with_dataset

@@ -1,0 +1,636 @@
+"""The four steps: what they show in every state, what their buttons do, and that nothing is a dead end."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QAbstractButton, QApplication, QPushButton, QWidget
+
+from isca_gui.core import image
+from isca_gui.core.settings import PAPER_LEVELS, DatasetSpec, TrainingSettings
+from isca_gui.panels import step
+from isca_gui.panels.dataset import DatasetPanel
+from isca_gui.panels.form import FIELDS, SettingsForm
+from isca_gui.panels.help import HelpPage
+from isca_gui.panels.recognise import RecognisePanel
+from isca_gui.panels.reference import ReferencePanel
+from isca_gui.panels.status import StatusBar
+from isca_gui.panels.training import TrainingPanel
+from isca_gui.preferences import Preferences
+from isca_gui.recognising import HIDDEN
+from isca_gui.session import Reference
+from isca_gui.viewers.messages import MessagesViewer
+
+from .conftest import SETTINGS, SPEC
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytestqt.qtbot import QtBot
+
+    from .conftest import Studio
+
+PANELS = (ReferencePanel, DatasetPanel, TrainingPanel, RecognisePanel)
+
+
+def shown(qtbot: QtBot, studio: Studio, kind: type[QWidget]) -> QWidget:
+    panel = kind(studio.session, studio.jobs, studio.actions)
+    qtbot.addWidget(panel)
+    panel.show()
+    return panel
+
+
+def click(qtbot: QtBot, button: QAbstractButton) -> None:
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def primaries(panels: list[QWidget]) -> list[str]:
+    buttons = [button for panel in panels for button in panel.findChildren(QPushButton)]
+    return [button.text() for button in buttons if button.property("primary")]
+
+
+# --- all panels ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [*PANELS, StatusBar, MessagesViewer])
+@pytest.mark.parametrize("stage", ["studio", "with_reference", "with_dataset", "with_run"])
+def test_every_focusable_widget_has_a_name_and_a_sentence(
+    qtbot: QtBot, request: pytest.FixtureRequest, kind: type[QWidget], stage: str
+) -> None:
+    panel = shown(qtbot, request.getfixturevalue(stage), kind)
+    for widget in panel.findChildren(QWidget):
+        inside = widget.objectName().startswith("qt_") or type(widget).__name__ in ("QWidget", "QHeaderView")
+        if widget.focusPolicy() != Qt.FocusPolicy.NoFocus and not inside:
+            assert widget.accessibleName(), widget
+            assert widget.toolTip(), widget.accessibleName()
+
+
+def test_exactly_one_button_is_primary_at_every_stage(qtbot: QtBot, with_run: Studio, tmp_path: Path) -> None:
+    session = with_run.session
+    panels = [shown(qtbot, with_run, kind) for kind in PANELS]
+    assert primaries(panels) == ["Open pictures…"]
+    session.remove_run(session.runs[0].number)
+    assert primaries(panels) == ["Train"]
+    session.set_spec(replace(SPEC, seed=7))
+    assert primaries(panels) == ["Generate"]
+
+
+def test_an_empty_session_asks_for_a_picture(qtbot: QtBot, studio: Studio) -> None:
+    panels = [shown(qtbot, studio, kind) for kind in PANELS]
+    assert primaries(panels) == ["Open…"]
+    assert [panel.state for panel in panels] == [step.EMPTY] * 4
+
+
+def test_disabled_buttons_say_why(qtbot: QtBot, studio: Studio) -> None:
+    panels = [shown(qtbot, studio, kind) for kind in PANELS]
+    disabled = [b for panel in panels for b in panel.findChildren(QPushButton) if not b.isEnabled()]
+    assert {b.text() for b in disabled} >= {"Generate", "Save…", "Train", "Resume", "Open pictures…", "Make"}
+    sentences = {b.toolTip() for b in disabled}
+    assert "There is no reference picture yet." in sentences
+    assert "There is no dataset yet: generate one." in sentences
+    assert "There is no model yet: train one." in sentences
+
+
+def test_a_step_can_be_folded(qtbot: QtBot, studio: Studio) -> None:
+    panel = shown(qtbot, studio, DatasetPanel)
+    assert isinstance(panel, DatasetPanel)
+    click(qtbot, panel.heading)
+    assert not panel.content.isVisible()
+    click(qtbot, panel.heading)
+    assert panel.content.isVisible()
+
+
+# --- reference ----------------------------------------------------------------------------------------------
+
+
+def test_a_sample_is_opened_from_the_menu(qtbot: QtBot, studio: Studio) -> None:
+    panel = shown(qtbot, studio, ReferencePanel)
+    assert isinstance(panel, ReferencePanel)
+    action = next(a for a in panel.sample_button.menu().actions() if a.data() == "coins")
+    action.trigger()
+    assert panel.state == step.RUNNING
+    studio.rest(qtbot)
+    assert studio.session.reference is not None
+    assert studio.session.reference.picture.shape == (303, 384)
+    assert panel.name_label.text() == "coins"
+    assert panel.size_label.text() == "384 × 303 pixels, grey"
+    assert not panel.thumb.pixmap().isNull()
+    assert panel.state == step.DONE
+
+
+def test_a_bad_file_is_a_message_and_a_failed_step(qtbot: QtBot, studio: Studio, tmp_path: Path) -> None:
+    panel = shown(qtbot, studio, ReferencePanel)
+    bad = tmp_path / "bad.png"
+    bad.write_bytes(b"no picture")
+    studio.actions.open_picture(bad)
+    studio.rest(qtbot)
+    assert isinstance(panel, ReferencePanel)
+    assert panel.state == step.FAILED
+    assert "bad.png" in studio.errors[0]
+    studio.actions.open_sample("coins")
+    studio.rest(qtbot)
+    assert panel.state == step.DONE
+
+
+def test_recent_files_are_offered(qtbot: QtBot, studio: Studio, tmp_path: Path) -> None:
+    preferences = Preferences(tmp_path / "p.json")
+    panel = ReferencePanel(studio.session, studio.jobs, studio.actions, preferences=preferences)
+    qtbot.addWidget(panel)
+    panel.recent_button.menu().aboutToShow.emit()
+    assert not panel.recent_button.menu().actions()[0].isEnabled()
+    preferences.add_recent("sample:moon")
+    panel.recent_button.menu().aboutToShow.emit()
+    panel.recent_button.menu().actions()[0].trigger()
+    studio.rest(qtbot)
+    assert studio.session.reference is not None
+    assert studio.session.reference.name == "moon"
+
+
+# --- dataset ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def dataset_panel(qtbot: QtBot, with_reference: Studio) -> DatasetPanel:
+    panel = shown(qtbot, with_reference, DatasetPanel)
+    assert isinstance(panel, DatasetPanel)
+    return panel
+
+
+def test_generate_makes_the_dataset_and_lists_it(
+    qtbot: QtBot, with_reference: Studio, dataset_panel: DatasetPanel
+) -> None:
+    click(qtbot, dataset_panel.generate_button)
+    assert dataset_panel.state == step.RUNNING
+    assert not dataset_panel.generate_button.isEnabled()
+    assert dataset_panel.stop_button.isVisible()
+    with_reference.rest(qtbot)
+    made = with_reference.session.dataset
+    assert made is not None
+    assert len(made.entries) == 7
+    assert dataset_panel.state_label.text() == "✓ 7 pictures"
+    assert dataset_panel.model.rowCount() == 7
+    index = dataset_panel.model.index(1, 1)
+    assert dataset_panel.model.data(index) == "100"
+    assert float(dataset_panel.model.data(dataset_panel.model.index(1, 2))) == pytest.approx(100, abs=1)
+    assert "grey levels" in dataset_panel.model.data(index, Qt.ItemDataRole.ToolTipRole)
+
+
+def test_levels_out_of_reach_are_marked(
+    qtbot: QtBot, with_reference: Studio, dataset_panel: DatasetPanel
+) -> None:
+    with_reference.session.set_spec(DatasetSpec(("blur",), (100.0, 60000.0)))
+    click(qtbot, dataset_panel.generate_button)
+    with_reference.rest(qtbot)
+    assert dataset_panel.model.rowCount() == 3
+    assert dataset_panel.model.data(dataset_panel.model.index(2, 2)) == "unreachable"
+    assert "at most" in dataset_panel.model.data(dataset_panel.model.index(2, 0), Qt.ItemDataRole.ToolTipRole)
+    assert "1 unreachable" in dataset_panel.made_box.button.text()
+
+
+def test_generating_can_be_stopped(qtbot: QtBot, studio: Studio) -> None:
+    studio.actions.open_sample("camera")
+    studio.rest(qtbot)
+    panel = shown(qtbot, studio, DatasetPanel)
+    assert isinstance(panel, DatasetPanel)
+    click(qtbot, panel.generate_button)
+    qtbot.waitUntil(lambda: panel.stop_button.isVisible())
+    click(qtbot, panel.stop_button)
+    assert panel.state == step.EMPTY
+    studio.rest(qtbot)
+    assert studio.session.dataset is None
+
+
+def test_fields_edit_the_spec_and_can_be_undone(with_reference: Studio, dataset_panel: DatasetPanel) -> None:
+    session = with_reference.session
+    dataset_panel.kind_boxes["blur"].setChecked(False)
+    assert session.spec.kinds == ("gaussian-noise", "jpeg")
+    dataset_panel.seed_box.setValue(5)
+    assert session.spec.seed == 5
+    dataset_panel.to_box.setValue(1000)
+    assert session.spec.levels == (100.0, 400.0, 700.0, 1000.0)
+    session.undo.undo()
+    session.undo.undo()
+    session.undo.undo()
+    assert session.spec == SPEC
+    assert dataset_panel.kind_boxes["blur"].isChecked()
+    assert dataset_panel.seed_box.value() == 0
+    assert dataset_panel.to_box.value() == 400
+
+
+def test_levels_as_a_list(with_reference: Studio, dataset_panel: DatasetPanel) -> None:
+    session = with_reference.session
+    dataset_panel.mode_box.setCurrentIndex(1)
+    assert dataset_panel.list_edit.text() == "100, 400"
+    dataset_panel.list_edit.setText("45, 90, 200.5")
+    dataset_panel.list_edit.editingFinished.emit()
+    assert session.spec.levels == (45.0, 90.0, 200.5)
+    session.set_spec(DatasetSpec())
+    assert dataset_panel.list_edit.text().startswith("45, 90, 135")
+    dataset_panel.mode_box.setCurrentIndex(0)
+    assert session.spec.levels == PAPER_LEVELS
+    assert dataset_panel.step_box.value() == 45
+
+
+@pytest.mark.parametrize("text", ["", "a, b", "45, 45", "-1", "1e9", "nan", "45,"])
+def test_what_makes_no_sense_is_said_at_the_field_and_nothing_is_generated(
+    with_reference: Studio, dataset_panel: DatasetPanel, text: str
+) -> None:
+    dataset_panel.mode_box.setCurrentIndex(1)
+    dataset_panel.list_edit.setText(text)
+    dataset_panel.list_edit.editingFinished.emit()
+    assert dataset_panel.problem_label.isVisible()
+    assert dataset_panel.list_edit.property("wrong")
+    assert not dataset_panel.generate_button.isEnabled()
+    assert dataset_panel.generate_button.toolTip() == dataset_panel.problem_label.text()
+    assert with_reference.session.spec == SPEC
+    dataset_panel.list_edit.setText("50")
+    dataset_panel.list_edit.editingFinished.emit()
+    assert dataset_panel.generate_button.isEnabled()
+    assert not dataset_panel.problem_label.isVisible()
+
+
+def test_at_least_one_kind_is_needed(dataset_panel: DatasetPanel) -> None:
+    for box in dataset_panel.kind_boxes.values():
+        box.setChecked(False)
+    assert "at least one kind" in dataset_panel.problem_label.text()
+    assert not dataset_panel.generate_button.isEnabled()
+
+
+def test_the_preview_follows_the_slider_and_is_what_the_dataset_would_hold(
+    qtbot: QtBot, with_reference: Studio, dataset_panel: DatasetPanel, small: object
+) -> None:
+    preview = dataset_panel.preview
+    got: list[object] = []
+    preview.kind_box.setCurrentIndex(preview.kind_box.findData("blur"))
+    for value in (700, 650, 400):
+        preview.slider.setValue(value)
+    assert preview.mse_box.value() == 400
+    with_reference.rest(qtbot)
+    assert preview.words.text().startswith(("achieved MSE 399.9", "achieved MSE 400"))
+    assert "SSIM" in preview.words.text()
+    assert not preview.picture_label.pixmap().isNull()
+    with_reference.actions.preview("blur", 400.0, got.append)
+    with_reference.rest(qtbot)
+    made = next(
+        picture
+        for picture, entry in zip(small.pictures, small.entries, strict=True)
+        if (entry.label, entry.target_mse) == ("blur", 400.0)
+    )
+    assert (got[0].picture == made).all()
+
+
+def test_the_preview_says_what_cannot_be_reached(
+    qtbot: QtBot, with_reference: Studio, dataset_panel: DatasetPanel
+) -> None:
+    dataset_panel.preview.kind_box.setCurrentIndex(3)
+    dataset_panel.preview.mse_box.setValue(60000)
+    with_reference.rest(qtbot)
+    assert "at most" in dataset_panel.preview.words.text()
+    assert not with_reference.errors
+
+
+def test_a_dataset_is_saved_and_imported(qtbot: QtBot, with_dataset: Studio, tmp_path: Path) -> None:
+    session = with_dataset.session
+    panel = shown(qtbot, with_dataset, DatasetPanel)
+    assert panel.save_button.isEnabled()
+    with_dataset.actions.save_dataset(tmp_path / "saved")
+    with_dataset.rest(qtbot)
+    before = session.dataset
+    with_dataset.actions.import_folder(tmp_path / "saved")
+    with_dataset.rest(qtbot)
+    assert not with_dataset.errors
+    assert session.dataset is not before
+    assert session.dataset.digest() == before.digest()
+    assert not session.dataset_stale
+    assert panel.state == step.DONE
+
+
+def test_stale_is_shown_in_word_and_mark(with_dataset: Studio, qtbot: QtBot) -> None:
+    panel = shown(qtbot, with_dataset, DatasetPanel)
+    with_dataset.session.set_reference(
+        Reference("other", with_dataset.session.reference.picture[:, ::-1].copy())
+    )
+    assert panel.state_label.text() == "⟳ stale, 7 pictures"
+
+
+# --- training -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def training_panel(qtbot: QtBot, with_dataset: Studio) -> TrainingPanel:
+    panel = shown(qtbot, with_dataset, TrainingPanel)
+    assert isinstance(panel, TrainingPanel)
+    return panel
+
+
+def test_the_form_has_a_field_for_every_setting() -> None:
+    assert [field.name for field in FIELDS] == [each.name for each in fields(TrainingSettings)]
+
+
+def test_fields_edit_the_settings(with_dataset: Studio, training_panel: TrainingPanel) -> None:
+    session, form = with_dataset.session, training_panel.form
+    form.editors["components"].setValue(6)
+    assert session.settings.components == 6
+    form.editors["method"].setCurrentIndex(form.editors["method"].findData("kernel-isca"))
+    assert session.settings.method == "kernel-isca"
+    form.editors["rho"].setText("0,5")
+    form.editors["rho"].editingFinished.emit()
+    assert session.settings.rho == 0.5
+    form.editors["rho"].setText("")
+    form.editors["rho"].editingFinished.emit()
+    assert session.settings.rho is None
+    session.undo.undo()
+    assert session.settings.method == "isca", "what was put in and taken out again is no edit"
+
+
+def test_invalid_values_stay_at_their_field_until_they_are_right(
+    with_dataset: Studio, training_panel: TrainingPanel
+) -> None:
+    session, form = with_dataset.session, training_panel.form
+    form.editors["components"].setValue(100)
+    assert "1 to 64" in form.problems["components"]
+    assert form.editors["components"].property("wrong")
+    assert session.settings.components == 4
+    assert not training_panel.train_button.isEnabled()
+    assert "1 to 64" in training_panel.train_button.toolTip()
+    form.editors["block"].setValue(16)
+    assert form.problems == {}
+    assert (session.settings.components, session.settings.block) == (100, 16)
+    assert training_panel.train_button.isEnabled()
+    form.editors["eta"].setText("abc")
+    form.editors["eta"].editingFinished.emit()
+    assert "not a number" in form.problems["eta"]
+    form.editors["eta"].setText("0.2")
+    form.editors["eta"].editingFinished.emit()
+    assert session.settings.eta == 0.2
+
+
+def test_fields_without_effect_are_disabled_and_say_why(
+    with_dataset: Studio, training_panel: TrainingPanel
+) -> None:
+    form, session = training_panel.form, with_dataset.session
+    assert not form.editors["kernel"].isEnabled()
+    assert form.editors["kernel"].toolTip() == "ISCA uses no kernel."
+    assert form.editors["rho"].toolTip() == "The direct solver chooses its steps itself."
+    session.set_settings(TrainingSettings(method="kernel-isca", kernel="polynomial"))
+    for name in ("kernel", "gamma", "coef0", "degree", "metric", "rho"):
+        assert form.editors[name].isEnabled(), name
+    session.set_settings(TrainingSettings(method="pca"))
+    assert "one step" in form.editors["epochs"].toolTip()
+
+
+def test_presets(with_dataset: Studio, qtbot: QtBot, tmp_path: Path) -> None:
+    session = with_dataset.session
+    preferences = Preferences(tmp_path / "p.json")
+    panel = TrainingPanel(session, with_dataset.jobs, with_dataset.actions, preferences=preferences)
+    qtbot.addWidget(panel)
+
+    def choose(name: str) -> None:
+        panel.preset_box.setCurrentText(name)
+        panel.preset_box.activated.emit(panel.preset_box.currentIndex())
+
+    choose("As published")
+    assert session.settings == TrainingSettings()
+    choose("Fast and exact")
+    assert session.settings == TrainingSettings(solver="direct")
+    session.set_settings(TrainingSettings(components=2, eta=0.3))
+    assert panel.preset_box.currentText() == "Your own settings"
+    panel.name_edit.setText("mine")
+    panel.name_edit.returnPressed.emit()
+    with_dataset.rest(qtbot)
+    assert panel.preset_box.currentText() == "mine"
+    choose("As published")
+    choose("mine")
+    assert session.settings == TrainingSettings(components=2, eta=0.3)
+    assert Preferences(tmp_path / "p.json").presets == {"mine": session.settings}
+
+
+def test_train_gives_a_run_with_live_steps(
+    qtbot: QtBot, with_dataset: Studio, training_panel: TrainingPanel
+) -> None:
+    session = with_dataset.session
+    told: list[tuple[int, list[object]]] = []
+    session.step_added.connect(lambda number, steps: told.append((number, steps)))
+    click(qtbot, training_panel.train_button)
+    assert training_panel.state == step.RUNNING
+    assert session.live is not None
+    qtbot.waitUntil(lambda: session.run is not None)
+    assert session.run is not None
+    assert sum(len(steps) for _, steps in told) == len(session.run.model.steps) == 5
+    assert training_panel.state == step.DONE
+    assert "objective" in training_panel.words.text()
+    with_dataset.rest(qtbot)
+
+
+def test_stop_and_keep_then_resume(qtbot: QtBot, with_dataset: Studio, training_panel: TrainingPanel) -> None:
+    session = with_dataset.session
+    session.set_settings(TrainingSettings(epochs=1_000_000))
+    click(qtbot, training_panel.train_button)
+    qtbot.waitUntil(lambda: session.live is not None and len(session.live.steps) > 5, timeout=60_000)
+    assert training_panel.stop_button.isVisible()
+    click(qtbot, training_panel.stop_button)
+    qtbot.waitUntil(lambda: session.run is not None, timeout=2000)
+    first = session.run
+    assert first is not None
+    assert first.model.end == "stopped"
+    assert training_panel.resume_button.isEnabled()
+    done = first.model.state.epoch
+    session.set_settings(TrainingSettings(epochs=done + 5))
+    click(qtbot, training_panel.resume_button)
+    qtbot.waitUntil(lambda: len(session.runs) == 2, timeout=20_000)
+    assert session.run is not None
+    assert session.run.model.state.epoch == done + 5
+    assert len(session.run.model.steps) == done + 5
+    with_dataset.rest(qtbot)
+
+
+def test_resume_says_why_not(qtbot: QtBot, with_run: Studio) -> None:
+    panel = shown(qtbot, with_run, TrainingPanel)
+    session = with_run.session
+    assert "all these epochs" in panel.resume_button.toolTip()
+    session.set_settings(replace(SETTINGS, components=3))
+    assert "another components" in panel.resume_button.toolTip()
+    assert panel.state == step.STALE
+    session.set_settings(replace(SETTINGS, epochs=20))
+    assert panel.resume_button.isEnabled()
+
+
+def test_a_training_that_fails_is_said_and_the_next_one_works(
+    qtbot: QtBot, with_dataset: Studio, training_panel: TrainingPanel
+) -> None:
+    session = with_dataset.session
+    session.set_settings(TrainingSettings(eta=1000.0, epochs=5))
+    click(qtbot, training_panel.train_button)
+    with_dataset.rest(qtbot, 60_000)
+    assert with_dataset.errors
+    assert training_panel.state == step.FAILED
+    assert session.live is None
+    session.set_settings(SETTINGS)
+    click(qtbot, training_panel.train_button)
+    qtbot.waitUntil(lambda: session.run is not None)
+    assert training_panel.state == step.DONE
+    with_dataset.rest(qtbot)
+
+
+# --- recognition --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def recognise_panel(qtbot: QtBot, with_run: Studio) -> RecognisePanel:
+    panel = shown(qtbot, with_run, RecognisePanel)
+    assert isinstance(panel, RecognisePanel)
+    return panel
+
+
+def test_a_picture_made_from_the_reference_gets_a_verdict(
+    qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel
+) -> None:
+    recognise_panel.kind_box.setCurrentIndex(recognise_panel.kind_box.findData("gaussian-noise"))
+    click(qtbot, recognise_panel.make_button)
+    with_run.rest(qtbot)
+    test = with_run.session.test
+    assert test is not None
+    assert test.recognition is not None
+    assert test.truth == "gaussian-noise at MSE 300"
+    assert recognise_panel.list.topLevelItemCount() == 1
+    assert recognise_panel.list.topLevelItem(0).text(1) == test.recognition.verdict.label
+    assert test.recognition.verdict.sentence in recognise_panel.words.text()
+    assert recognise_panel.state == step.DONE
+
+
+def test_a_mystery_keeps_its_secret_until_asked(
+    qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel
+) -> None:
+    click(qtbot, recognise_panel.mystery_button)
+    with_run.rest(qtbot)
+    test = with_run.session.test
+    assert test is not None
+    assert test.name.startswith("Mystery")
+    assert test.truth.startswith(HIDDEN)
+    assert "Truth" not in recognise_panel.words.text()
+    click(qtbot, recognise_panel.reveal_button)
+    assert "Truth" in recognise_panel.words.text()
+    assert not recognise_panel.reveal_button.isEnabled()
+
+
+def test_many_files_and_a_bad_one(
+    qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, small: object, tmp_path: Path
+) -> None:
+    paths = []
+    for index, made in enumerate(small.pictures):
+        paths.append(tmp_path / f"{index}.png")
+        image.save_png(paths[-1], made)
+    (tmp_path / "bad.png").write_bytes(b"bad")
+    image.save_png(tmp_path / "wide.png", small.pictures[0].repeat(2, axis=1))
+    with_run.actions.recognise_files([*paths[:3], tmp_path / "bad.png", tmp_path / "wide.png"])
+    with_run.actions.recognise_files(paths[3:])  # while it is at work
+    with_run.rest(qtbot)
+    assert [test.name for test in with_run.session.tested] == [path.name for path in paths]
+    assert len(with_run.errors) == 2
+    assert "bad.png" in with_run.errors[0]
+    assert "wide.png" in with_run.errors[1]
+
+
+def test_dropped_files_are_recognised(
+    qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, small: object, tmp_path: Path
+) -> None:
+    image.save_png(tmp_path / "a.png", small.pictures[2])
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(tmp_path / "a.png"))])
+    buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(QPoint(5, 5), Qt.DropAction.CopyAction, data, buttons, keys)
+    QApplication.sendEvent(recognise_panel, enter)
+    assert enter.isAccepted()
+    drop = QDropEvent(QPointF(5, 5), Qt.DropAction.CopyAction, data, buttons, keys)
+    QApplication.sendEvent(recognise_panel, drop)
+    with_run.rest(qtbot)
+    assert [test.name for test in with_run.session.tested] == ["a.png"]
+
+
+def test_pictures_opened_before_there_is_a_model_are_recognised_when_there_is_one(
+    qtbot: QtBot, with_dataset: Studio
+) -> None:
+    session = with_dataset.session
+    with_dataset.actions.recognise_made("blur", 200.0, 1)
+    with_dataset.rest(qtbot)
+    assert session.test is not None
+    assert session.test.recognition is None
+    with_dataset.actions.train()
+    qtbot.waitUntil(lambda: session.test.recognition is not None)
+    with_dataset.rest(qtbot)
+
+
+def test_selecting_removing_and_doing_it_again(
+    qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, model: object
+) -> None:
+    session = with_run.session
+    for kind in ("blur", "jpeg"):
+        with_run.actions.recognise_made(kind, 300.0, 1)
+    with_run.rest(qtbot)
+    recognise_panel.list.setCurrentItem(recognise_panel.list.topLevelItem(0))
+    assert session.test is session.tested[0]
+    session.begin_run(SETTINGS)
+    session.end_run(model)
+    assert recognise_panel.state == step.STALE
+    click(qtbot, recognise_panel.again_button)
+    with_run.rest(qtbot)
+    assert {test.run for test in session.tested} == {session.run.number}
+    assert recognise_panel.state == step.DONE
+    click(qtbot, recognise_panel.remove_button)
+    click(qtbot, recognise_panel.remove_button)
+    assert session.tested == ()
+    assert recognise_panel.state == step.EMPTY
+
+
+# --- status bar, messages, help -----------------------------------------------------------------------------
+
+
+def test_the_status_bar_shows_the_job_and_stops_it(qtbot: QtBot, with_dataset: Studio) -> None:
+    session = with_dataset.session
+    bar = shown(qtbot, with_dataset, StatusBar)
+    assert isinstance(bar, StatusBar)
+    assert not bar.stop_button.isVisible()
+    session.set_settings(TrainingSettings(epochs=1_000_000))
+    with_dataset.actions.train()
+    qtbot.waitUntil(lambda: "epoch" in bar.job_label.text(), timeout=60_000)
+    assert "Training ISCA 1" in bar.job_label.text()
+    assert bar.stop_button.isVisible()
+    click(qtbot, bar.stop_button)
+    qtbot.waitUntil(lambda: session.run is not None, timeout=3000)
+    with_dataset.rest(qtbot)
+    qtbot.waitUntil(lambda: not bar.stop_button.isVisible())
+    bar.show_pixel(3, 5, "0.412")
+    bar.show_zoom(2.0)
+    assert bar.pixel_label.text() == "x 5  y 3  0.412"
+    assert bar.zoom_label.text() == "200 %"
+
+
+def test_messages_are_listed_with_details_that_can_be_copied(qtbot: QtBot, studio: Studio) -> None:
+    studio.session.say("info", "before")
+    viewer = shown(qtbot, studio, MessagesViewer)
+    assert isinstance(viewer, MessagesViewer)
+    studio.session.say("error", "It broke.", "line 1\nline 2")
+    assert viewer.list.topLevelItemCount() == 2
+    assert viewer.details.toPlainText() == "line 1\nline 2"
+    click(qtbot, viewer.copy_button)
+    assert "It broke." in QApplication.clipboard().text()
+    assert "line 2" in QApplication.clipboard().text()
+
+
+def test_the_help_page_names_the_keys(qtbot: QtBot) -> None:
+    page = HelpPage([("Ctrl+G", "Make the distorted pictures.")])
+    qtbot.addWidget(page)
+    assert "Ctrl+G" in page.toPlainText()
+
+
+def test_the_form_alone(qtbot: QtBot, studio: Studio) -> None:
+    form = SettingsForm(studio.session)
+    qtbot.addWidget(form)
+    form.show()
+    assert not form.editors["rho"].isVisible()
+    click(qtbot, form.advanced.button)
+    assert form.editors["rho"].isVisible()

@@ -1,0 +1,94 @@
+"""Preferences: they come back, and no file, however broken, stops the start."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.preferences import MOST_RECENT, Preferences, config_folder
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_they_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "preferences.json"
+    written = Preferences(path)
+    written.geometry, written.layout, written.theme = "abc", "def", "dark"
+    written.spec = DatasetSpec(("blur",), (10.0, 20.5), 3)
+    written.settings = TrainingSettings(method="kernel-isca", kernel="rbf", rho=0.5)
+    written.presets = {"mine": TrainingSettings(components=2)}
+    written.add_recent("a.png")
+    written.save()
+    read = Preferences(path)
+    assert vars(read) == vars(written)
+
+
+def test_there_is_a_default_for_everything(tmp_path: Path) -> None:
+    read = Preferences(tmp_path / "none.json")
+    assert read.spec == DatasetSpec()
+    assert read.settings == TrainingSettings()
+    assert read.theme == "system"
+    assert not read.problem
+
+
+def test_they_lie_in_the_configuration_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setattr("sys.platform", "linux")
+    assert config_folder() == tmp_path / "isca-studio"
+    assert Preferences().path == tmp_path / "isca-studio" / "preferences.json"
+
+
+def test_recent_files_are_few_and_each_is_named_once(tmp_path: Path) -> None:
+    preferences = Preferences(tmp_path / "p.json")
+    for number in range(30):
+        preferences.add_recent(f"{number % 15}.png")
+    assert len(preferences.recent) == MOST_RECENT
+    assert preferences.recent[0] == "14.png"
+    assert len(set(preferences.recent)) == MOST_RECENT
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"{", b"\xff\xfe\x00", b"[1, 2]", b"null", b'"text"', b"[" * 100_000, b"NaN",
+        b'{"spec": null}', b'{"spec": {"kinds": "blur"}}', b'{"spec": {"kinds": [1], "levels": ["a"]}}',
+        b'{"spec": {"levels": []}}', b'{"settings": {"method": "magic"}}',
+        b'{"settings": {"components": "4"}}',
+        b'{"settings": {"components": true}}', b'{"settings": {"epochs": 1.5}}', b'{"settings": []}',
+        b'{"settings": {"seed": -1}}', b'{"presets": [], "recent": {"a": 1}, "theme": 3, "geometry": []}',
+        b'{"presets": {"a": 1}, "recent": [1, null]}', b'{"unknown": 1}',
+    ],
+    ids=range(21),
+)  # fmt: skip
+def test_a_broken_file_never_stops_the_start(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "preferences.json"
+    path.write_bytes(content)
+    read = Preferences(path)
+    assert read.spec == DatasetSpec()
+    assert read.settings == TrainingSettings()
+    assert read.presets == {}
+    assert read.recent == []
+    read.save()
+    assert not Preferences(path).problem
+
+
+def test_one_broken_value_does_not_take_the_others_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    written = Preferences(path)
+    written.settings = TrainingSettings(components=7)
+    written.save()
+    stored: dict[str, Any] = json.loads(path.read_text())
+    stored["spec"]["levels"] = [-1]
+    stored["settings"]["something new"] = 1
+    path.write_text(json.dumps(stored))
+    assert Preferences(path).settings.components == 7
+    assert Preferences(path).spec == DatasetSpec()
+
+
+def test_an_unreadable_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    assert "folder" in Preferences(tmp_path / "folder").problem

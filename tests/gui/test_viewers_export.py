@@ -1,0 +1,104 @@
+"""Saving and copying: the right bytes, atomically, in a job, and a message about it."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from PIL import Image
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QWidget
+
+from isca_gui.viewers import export, layers
+from isca_gui.viewers.export import Exporter, Thing, plot_thing
+from isca_gui.viewers.plots import make_plot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytestqt.qtbot import QtBot
+
+    from .conftest import Studio
+
+TABLE = [("name", "value"), ('comma, and "quote"', 1.5), ("ümlaut", 2)]
+
+
+@pytest.fixture
+def exporter(qtbot: QtBot, studio: Studio) -> Exporter:
+    widget = QWidget()
+    qtbot.addWidget(widget)
+    return Exporter(studio.session, studio.jobs, widget)
+
+
+def test_a_picture_is_saved_as_png_without_loss(
+    exporter: Exporter, studio: Studio, qtbot: QtBot, tmp_path: Path
+) -> None:
+    pixels = np.arange(64 * 48, dtype=np.uint32).reshape(48, 64).astype(np.uint8)
+    thing = Thing("p", image=lambda: layers.pixel_image(pixels))
+    exporter.save(thing, tmp_path / "p.png")
+    studio.rest(qtbot)
+    with Image.open(tmp_path / "p.png") as image:
+        np.testing.assert_array_equal(np.asarray(image.convert("L")), pixels)
+    assert "saved" in studio.session.messages[-1].text
+
+
+def test_a_table_is_saved_as_csv_and_copied_with_tabs(
+    exporter: Exporter, studio: Studio, qtbot: QtBot, tmp_path: Path
+) -> None:
+    thing = Thing("t", "table", table=lambda: TABLE)
+    exporter.save(thing, tmp_path / "t")
+    studio.rest(qtbot)
+    with open(tmp_path / "t.csv", encoding="utf-8", newline="") as stream:
+        assert list(csv.reader(stream)) == [[str(cell) for cell in row] for row in TABLE]
+    exporter.copy(thing)
+    assert QGuiApplication.clipboard().text().splitlines()[2] == "ümlaut\t2"
+
+
+def test_a_plot_is_saved_as_svg_and_png(
+    exporter: Exporter, studio: Studio, qtbot: QtBot, tmp_path: Path
+) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    plot = make_plot("plot", parent, "y", "x")
+    plot.resize(300, 200)
+    plot.plot([1, 2, 3], [1, 4, 9])
+    parent.show()
+    thing = plot_thing("plot", plot.plotItem)
+    for suffix in (".svg", ".png"):
+        exporter.save(thing, tmp_path / f"plot{suffix}")
+    studio.rest(qtbot)
+    assert b"<svg" in (tmp_path / "plot.svg").read_bytes()
+    with Image.open(tmp_path / "plot.png") as image:
+        assert image.width >= 300
+
+
+def test_what_cannot_be_written_is_a_message(
+    exporter: Exporter, studio: Studio, qtbot: QtBot, tmp_path: Path
+) -> None:
+    exporter.save(Thing("t", "table", table=lambda: TABLE), tmp_path / "missing" / "t.csv")
+    studio.rest(qtbot)
+    assert studio.errors
+    exporter.save(Thing("nothing", image=lambda: None), tmp_path / "nothing.png")
+    assert not (tmp_path / "nothing.png").exists()
+    assert studio.session.messages[-1].level == "warning"
+
+
+def test_the_dialog_proposes_a_name_and_saves_what_is_chosen(
+    exporter: Exporter, studio: Studio, qtbot: QtBot, tmp_path: Path
+) -> None:
+    from PySide6.QtWidgets import QFileDialog
+
+    exporter.ask(Thing("a/b: c", "table", table=lambda: TABLE))
+    dialog = exporter.parent().findChild(QFileDialog)  # type: ignore[union-attr]
+    assert "a-b- c.csv" in dialog.selectedFiles()[0]
+    dialog.fileSelected.emit(str(tmp_path / "chosen.csv"))
+    dialog.close()
+    studio.rest(qtbot)
+    assert (tmp_path / "chosen.csv").exists()
+
+
+@pytest.mark.parametrize(("name", "safe"), [("..", "export"), ("a/b\\c", "a-b-c"), ("run 3", "run 3")])
+def test_names_of_files_are_safe(name: str, safe: str) -> None:
+    assert export.safe_name(name) == safe

@@ -1,0 +1,346 @@
+"""Bases, reconstructions, convergence and runs, on really trained small models."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMessageBox, QWidget
+
+from isca_gui import theme
+from isca_gui.core import ssim, training
+from isca_gui.core.distortions import mse
+from isca_gui.core.progress import run as finish
+from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.viewers.bases import BasesViewer
+from isca_gui.viewers.commands import run_commands, settings_in_short, train_command
+from isca_gui.viewers.convergence import ConvergenceViewer
+from isca_gui.viewers.reconstruction import ReconstructionViewer
+from isca_gui.viewers.runs import NAME, RunsViewer
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from isca_gui.core.dataset import Dataset
+    from isca_gui.core.model import Model
+    from isca_gui.viewers.viewer import Viewer
+
+    from .conftest import Studio
+
+KERNEL = TrainingSettings(method="kernel-pca", kernel="rbf")
+RANDOM = TrainingSettings(method="random", components=3)
+
+
+@pytest.fixture(scope="session")
+def kernel_model(small: Dataset) -> Model:
+    return finish(training.train(small, KERNEL))
+
+
+@pytest.fixture(scope="session")
+def random_model(small: Dataset) -> Model:
+    return finish(training.train(small, RANDOM))
+
+
+def add(studio: Studio, model: Model) -> int:
+    number = studio.session.begin_run(model.settings)
+    studio.session.end_run(model)
+    return number
+
+
+def opened(qtbot: QtBot, studio: Studio, kind: type[Viewer]) -> Viewer:
+    viewer = kind(studio.session, studio.jobs, studio.actions)
+    qtbot.addWidget(viewer)
+    viewer.resize(900, 600)
+    viewer.show()
+    studio.rest(qtbot)
+    return viewer
+
+
+@pytest.mark.parametrize("kind", [BasesViewer, ReconstructionViewer, ConvergenceViewer, RunsViewer])
+def test_without_a_run_there_is_the_next_step(
+    qtbot: QtBot, studio: Studio, small: Dataset, kind: type[Viewer]
+) -> None:
+    viewer = opened(qtbot, studio, kind)
+    assert viewer.empty
+    assert "sample" in viewer._empty.button.text()
+    studio.session.set_dataset(small)
+    assert viewer._empty.button.text() == "Train"
+    studio.session.set_settings(TrainingSettings(solver="direct", epochs=2))
+    viewer._empty.button.click()
+    qtbot.waitUntil(lambda: studio.session.run is not None, timeout=20_000)
+    studio.rest(qtbot)
+    assert not viewer.empty
+
+
+# --- bases ----------------------------------------------------------------------------------------------
+
+
+def test_bases_show_u_v_and_j_on_one_symmetric_scale(qtbot: QtBot, with_run: Studio, model: Model) -> None:
+    viewer = opened(qtbot, with_run, BasesViewer)
+    assert isinstance(viewer, BasesViewer)
+    assert set(viewer.canvases) == {("U", 0), ("V", 0), ("J", 0)}
+    canvas = viewer.canvases["U", 0]
+    assert canvas.layer is not None
+    np.testing.assert_array_equal(canvas.layer.values, model.basis_picture("U", 0))
+    texts = viewer.bars["U"].texts
+    assert texts[2] == "0"
+    assert texts[0] == texts[4].replace("-", "+")
+    assert viewer.hints.text()
+
+
+def test_the_gallery_has_all_components_and_is_linked(qtbot: QtBot, with_run: Studio) -> None:
+    viewer = opened(qtbot, with_run, BasesViewer)
+    assert isinstance(viewer, BasesViewer)
+    viewer.component.setCurrentIndex(viewer.component.count() - 1)
+    with_run.rest(qtbot)
+    assert len(viewer.canvases) == 12
+    assert len({id(canvas.view) for canvas in viewer.canvases.values()}) == 1
+    viewer.shared.setChecked(False)
+    with_run.rest(qtbot)
+    assert all(bar.isVisible() for bar in viewer.bars.values())
+    viewer.component.setCurrentIndex(1)
+    with_run.rest(qtbot)
+    assert set(viewer.canvases) == {("U", 1), ("V", 1), ("J", 1)}
+
+
+def test_a_click_on_a_block_shows_its_patches(qtbot: QtBot, with_run: Studio, model: Model) -> None:
+    viewer = opened(qtbot, with_run, BasesViewer)
+    assert isinstance(viewer, BasesViewer)
+    canvas = viewer.canvases["V", 0]
+    place = canvas.target().topLeft() + QPointF(20, 12) * canvas.zoom()
+    qtbot.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=place.toPoint())
+    assert viewer.block == model.grid.index_at(12, 20)
+    layer = viewer.patches.layer
+    assert layer is not None
+    assert layer.size == (4 * 9 - 1, 3 * 9 - 1)
+    patch = model.state.u[viewer.block, :, 1].reshape(8, 8)
+    np.testing.assert_array_equal(layer.values[:8, 9:17], patch)
+
+
+def test_a_kernel_model_shows_its_spectrum_and_why(
+    qtbot: QtBot, with_run: Studio, kernel_model: Model, model: Model
+) -> None:
+    viewer = opened(qtbot, with_run, BasesViewer)
+    assert isinstance(viewer, BasesViewer)
+    number = add(with_run, kernel_model)
+    with_run.rest(qtbot)
+    assert viewer.spectrum.isVisible()
+    assert "per pixel" in viewer.reason.text()
+    with_run.session.select_run(number - 1)
+    with_run.rest(qtbot)
+    assert not viewer.spectrum.isVisible()
+    assert not with_run.errors
+
+
+# --- reconstruction -------------------------------------------------------------------------------------
+
+
+def test_reconstructions_have_the_engines_numbers(
+    qtbot: QtBot, with_run: Studio, model: Model, small: Dataset
+) -> None:
+    viewer = opened(qtbot, with_run, ReconstructionViewer)
+    assert isinstance(viewer, ReconstructionViewer)
+    assert viewer.source.count() == len(small.entries)
+    viewer.source.setCurrentIndex(3)
+    viewer.slider.setValue(2)
+    with_run.rest(qtbot)
+    back = model.reconstruct(small.pictures[3], 2)
+    assert viewer.rebuilt is not None
+    np.testing.assert_array_equal(viewer.rebuilt.panes[1].values, back)
+    assert viewer.rebuilt.error == mse(small.pictures[3], back)
+    assert f"{ssim.ssim_map(small.pictures[3], back).mean():.4f}" in viewer.figures.text()
+
+
+def test_dragging_the_slider_ends_at_the_newest_value_and_shows_some_on_the_way(
+    qtbot: QtBot, with_run: Studio
+) -> None:
+    viewer = opened(qtbot, with_run, ReconstructionViewer)
+    assert isinstance(viewer, ReconstructionViewer)
+    seen = set()
+    end = time.monotonic() + 0.6
+    value = 0
+    while time.monotonic() < end:
+        value = 1 + value % 4
+        viewer.slider.setValue(value)
+        qtbot.wait(8)
+        assert viewer.rebuilt is not None
+        seen.add(viewer.rebuilt.components)
+    viewer.slider.setValue(2)
+    with_run.rest(qtbot)
+    assert viewer.rebuilt is not None
+    assert viewer.rebuilt.components == 2
+    assert len(seen) > 1
+
+
+def test_a_kernel_model_says_why_it_cannot_reconstruct(
+    qtbot: QtBot, with_run: Studio, kernel_model: Model
+) -> None:
+    add(with_run, kernel_model)
+    viewer = opened(qtbot, with_run, ReconstructionViewer)
+    assert isinstance(viewer, ReconstructionViewer)
+    assert viewer.reason.isVisible()
+    assert "cannot reconstruct" in viewer.reason.text()
+
+
+# --- convergence ----------------------------------------------------------------------------------------
+
+
+def test_steps_are_drawn_as_they_come_at_most_at_thirty_hertz(
+    qtbot: QtBot, with_dataset: Studio, model: Model
+) -> None:
+    session = with_dataset.session
+    viewer = opened(qtbot, with_dataset, ConvergenceViewer)
+    assert isinstance(viewer, ConvergenceViewer)
+    number = session.begin_run(TrainingSettings(epochs=400))
+    assert "preparing" in viewer.describe()
+    before, begun = viewer.drawn, time.monotonic()
+    for epoch in range(1, 301):
+        session.add_steps([replace(model.steps[0], epoch=epoch, error=1 / epoch, objective=2 / epoch)])
+        qtbot.wait(1)
+    qtbot.waitUntil(lambda: len(viewer.curves[number, "error"].xData) == 300, timeout=2000)
+    drawn, seconds = viewer.drawn - before, time.monotonic() - begun
+    assert 2 <= drawn <= 30 * seconds + 2
+    assert "epoch 300 of 400" in viewer.describe()
+    qtbot.waitUntil(lambda: not viewer._timer.isActive(), timeout=2000)
+    still = viewer.drawn
+    qtbot.wait(150)
+    assert viewer.drawn == still
+    session.end_run(None)
+    assert number not in viewer.tracks
+
+
+def test_runs_lie_over_each_other_and_curves_can_be_hidden(
+    qtbot: QtBot, with_run: Studio, random_model: Model
+) -> None:
+    add(with_run, random_model)
+    viewer = opened(qtbot, with_run, ConvergenceViewer)
+    assert isinstance(viewer, ConvergenceViewer)
+    assert len(viewer.tracks) == 2
+    pens = {viewer.curves[number, "objective"].opts["pen"].color().name() for number in viewer.tracks}
+    assert len(pens) == 2
+    first = min(viewer.tracks)
+    assert len(viewer.curves[first, "objective"].xData) == 5
+    viewer.boxes["objective"].setChecked(False)
+    assert viewer.curves[first, "objective"].xData is None or not len(viewer.curves[first, "objective"].xData)
+
+
+def test_hovering_reads_the_figures(qtbot: QtBot, with_run: Studio, model: Model) -> None:
+    viewer = opened(qtbot, with_run, ConvergenceViewer)
+    assert isinstance(viewer, ConvergenceViewer)
+    box = viewer.plot.plotItem.vb
+    qtbot.wait(50)
+    viewer._on_mouse_moved(box.mapViewToScene(QPointF(3.1, sum(box.viewRange()[1]) / 2)))
+    assert "epoch 3" in viewer.readout.text()
+    assert f"{model.steps[2].objective:.4g}" in viewer.readout.text()
+    assert len(viewer.rows()) == 1 + len(model.steps)
+
+
+# --- runs -----------------------------------------------------------------------------------------------
+
+
+def test_runs_are_listed_selected_and_renamed(qtbot: QtBot, with_run: Studio, random_model: Model) -> None:
+    number = add(with_run, random_model)
+    viewer = opened(qtbot, with_run, RunsViewer)
+    assert isinstance(viewer, RunsViewer)
+    assert viewer.model.rowCount() == 2
+    assert [index.row() for index in viewer.table.selectionModel().selectedRows()] == [1]
+    with qtbot.waitSignal(with_run.session.run_selected):
+        place = viewer.table.visualRect(viewer.model.index(0, 0)).center()
+        qtbot.mouseClick(viewer.table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert with_run.session.run is not None
+    assert with_run.session.run.number == number - 1
+    assert viewer.model.setData(viewer.model.index(0, NAME), "my best")
+    assert with_run.session.run.name == "my best"
+    assert not viewer.model.setData(viewer.model.index(0, NAME), "   ")
+
+
+def test_a_run_is_deleted_only_when_confirmed(qtbot: QtBot, with_run: Studio) -> None:
+    viewer = opened(qtbot, with_run, RunsViewer)
+    assert isinstance(viewer, RunsViewer)
+    for answer, left in (("Cancel", 1), ("Delete", 0)):
+        viewer.ask_delete()
+        box = viewer.findChild(QMessageBox)
+        button = next(b for b in box.buttons() if b.text().replace("&", "") == answer)
+        button.click()
+        qtbot.wait(10)
+        assert len(with_run.session.runs) == left
+    assert viewer.empty
+
+
+def test_stale_runs_are_marked(qtbot: QtBot, with_run: Studio) -> None:
+    viewer = opened(qtbot, with_run, RunsViewer)
+    assert isinstance(viewer, RunsViewer)
+    assert viewer.model.table()[1][-1] == "current"
+    with_run.session.set_spec(replace(with_run.session.spec, seed=9))
+    assert viewer.model.table()[1][-1] == "stale"
+
+
+def test_a_model_is_exported(qtbot: QtBot, with_run: Studio, tmp_path) -> None:  # type: ignore[no-untyped-def]
+    from isca_gui.core.archive import load_model
+
+    viewer = opened(qtbot, with_run, RunsViewer)
+    assert isinstance(viewer, RunsViewer)
+    viewer._on_export_chosen(str(tmp_path / "m"))
+    with_run.rest(qtbot)
+    assert load_model(tmp_path / "m.isca").settings == with_run.session.runs[0].model.settings
+
+
+def test_the_command_is_the_one_that_gives_the_same(qtbot: QtBot, with_run: Studio) -> None:
+    viewer = opened(qtbot, with_run, RunsViewer)
+    assert isinstance(viewer, RunsViewer)
+    viewer.copy_command()
+    assert QGuiApplication.clipboard().text() == (
+        "isca train dataset -o isca-1.isca --method isca --solver direct --epochs 5"
+    )
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        TrainingSettings(), TrainingSettings(solver="direct", epochs=7, tolerance=1e-4),
+        TrainingSettings(method="kernel-isca", kernel="polynomial", degree=2, gamma=0.5, metric="natural"),
+        TrainingSettings(method="pca", components=9, block=16, precision="float64", seed=4),
+    ],
+)  # fmt: skip
+def test_commands_are_read_back_as_the_same_settings(settings: TrainingSettings) -> None:
+    import shlex
+
+    from isca_gui import cli
+    from isca_gui.cli import train
+
+    words = shlex.split(train_command(settings, "data", "out.isca"))
+    arguments = cli._parser().parse_args(words[1:])
+    assert train._settings(arguments, None).resolved() == settings.resolved()
+
+
+def test_commands_name_the_dataset_too(small: Dataset) -> None:
+    both = run_commands(TrainingSettings(), small, "sample:camera", "ISCA 1").splitlines()
+    assert both[0] == (
+        "isca dataset sample:camera -o dataset --kinds gaussian-noise,blur,jpeg --levels 100,400"
+    )
+    assert both[1].startswith("isca train dataset")
+    papers = replace(small, spec=DatasetSpec())
+    assert run_commands(TrainingSettings(), papers, "a b.png", "x").startswith("isca train 'a b.png'")
+    assert settings_in_short(TrainingSettings(rho=0.5)) == "p = 4, block 8, ρ 0.5"
+
+
+@pytest.mark.parametrize("kind", [BasesViewer, ReconstructionViewer, ConvergenceViewer, RunsViewer])
+def test_viewers_follow_the_theme_and_name_their_widgets(
+    qtbot: QtBot, with_run: Studio, kind: type[Viewer]
+) -> None:
+    viewer = opened(qtbot, with_run, kind)
+    theme.apply(theme.DARK)
+    qtbot.wait(10)
+    unnamed = [
+        widget
+        for widget in viewer.findChildren(QWidget)
+        if widget.focusPolicy() != Qt.FocusPolicy.NoFocus and not widget.accessibleName()
+        and widget.isVisible() and not widget.objectName().startswith("qt_")
+    ]  # fmt: skip
+    assert not unnamed
+    theme.apply(theme.LIGHT)

@@ -1,0 +1,247 @@
+"""The vote map and the confusion matrix, on really recognised small pictures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+
+from isca_gui import theme
+from isca_gui.core import training
+from isca_gui.core.evaluation import leave_one_out
+from isca_gui.core.progress import run as finish
+from isca_gui.core.recognition import Recogniser
+from isca_gui.core.settings import TrainingSettings
+from isca_gui.viewers import vote_map
+from isca_gui.viewers.confusion import ConfusionViewer, pictures_of
+from isca_gui.viewers.vote_map import VoteMapViewer
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytestqt.qtbot import QtBot
+
+    from isca_gui.core.dataset import Dataset
+    from isca_gui.core.model import Model
+
+    from .conftest import Studio
+
+
+@pytest.fixture
+def votes(qtbot: QtBot, with_run: Studio) -> VoteMapViewer:
+    made = VoteMapViewer(with_run.session, with_run.jobs, with_run.actions)
+    qtbot.addWidget(made)
+    made.resize(900, 600)
+    made.show()
+    assert made.empty
+    made._empty.button.click()
+    qtbot.waitUntil(lambda: with_run.session.test is not None, timeout=20_000)
+    with_run.rest(qtbot)
+    return made
+
+
+@pytest.fixture
+def confusion(qtbot: QtBot, with_run: Studio) -> ConfusionViewer:
+    made = ConfusionViewer(with_run.session, with_run.jobs, with_run.actions)
+    qtbot.addWidget(made)
+    made.resize(900, 600)
+    made.show()
+    assert made.empty
+    made._empty.button.click()
+    qtbot.waitUntil(lambda: not made.empty, timeout=20_000)
+    with_run.rest(qtbot)
+    return made
+
+
+# --- vote map -------------------------------------------------------------------------------------------
+
+
+def test_the_map_shows_the_verdict_and_the_shares(votes: VoteMapViewer, with_run: Studio) -> None:
+    test = with_run.session.test
+    assert test is not None
+    assert test.recognition is not None
+    assert votes.verdict.text() == test.recognition.verdict.sentence
+    assert sum(votes.legend.shares.values()) == pytest.approx(1.0, abs=1e-6)
+    assert list(votes.legend.shares)[-1] == "undecided"
+    assert votes.canvas._overlay is not None
+    assert len(votes.block_rows()) == 1 + test.recognition.grid.count
+
+
+@pytest.mark.parametrize("kind", list(vote_map.MAPS))
+def test_every_map_can_be_chosen(qtbot: QtBot, votes: VoteMapViewer, with_run: Studio, kind: str) -> None:
+    votes.maps[kind].click()
+    with_run.rest(qtbot)
+    assert votes.bar.isVisible() == (kind != vote_map.VOTES)
+    assert votes.canvas.composed() is not None
+
+
+def test_space_hides_the_map_while_it_is_held(qtbot: QtBot, votes: VoteMapViewer) -> None:
+    votes.canvas.setFocus()
+    qtbot.keyPress(votes.canvas, Qt.Key.Key_Space)
+    assert not votes.canvas._overlay_shown
+    qtbot.keyRelease(votes.canvas, Qt.Key.Key_Space)
+    assert votes.canvas._overlay_shown
+
+
+def test_the_slider_sets_the_opacity(votes: VoteMapViewer) -> None:
+    votes.opacity.setValue(25)
+    assert votes.canvas._opacity == 0.25
+
+
+def test_hovering_a_block_shows_its_distances_and_nearest_patch(
+    qtbot: QtBot, votes: VoteMapViewer, with_run: Studio, small: Dataset
+) -> None:
+    found = with_run.session.test.recognition  # type: ignore[union-attr]
+    assert found is not None
+    target = votes.canvas.target()
+    qtbot.mouseMove(votes.canvas, QPoint(int(target.center().x()) + 3, int(target.center().y()) + 3))
+    pixel = votes.canvas.view.cursor
+    assert pixel is not None
+    block = found.grid.index_at(*pixel)
+    place = found.grid.rectangle(block)
+    assert f"x {place.left}, y {place.top}" in votes.details.title.text()
+    nearest = votes.details.nearest.layer
+    assert nearest is not None
+    picture = small.pictures[found.nearest[block]]
+    np.testing.assert_array_equal(nearest.values, picture[place.top : place.bottom, place.left : place.right])
+    assert list(votes.legend.distances.values()) == [float(value) for value in found.distances[block]]
+    assert not votes.legend.grab().isNull()
+    votes.canvas.view.set_cursor(None)
+    assert votes.details.nearest.layer is None
+    assert not votes.legend.distances
+
+
+def test_the_verdict_is_copied_and_saved(
+    qtbot: QtBot, votes: VoteMapViewer, with_run: Studio, tmp_path: Path
+) -> None:
+    votes.copy.click()
+    assert votes.verdict.text() in QGuiApplication.clipboard().text()
+    for thing in votes._things():
+        for suffix in thing.suffixes:
+            votes.exporter.save(thing, tmp_path / f"{thing.title}{suffix}")
+    with_run.rest(qtbot)
+    assert len(list(tmp_path.iterdir())) == 6
+    assert not with_run.errors
+    assert votes.verdict.text() in (tmp_path / "verdict.txt").read_text("utf-8")
+
+
+def test_another_run_marks_the_verdict_and_offers_to_recognise_again(
+    qtbot: QtBot, votes: VoteMapViewer, with_run: Studio, small: Dataset
+) -> None:
+    assert not votes.again.isVisible()
+    with_run.session.begin_run(TrainingSettings(method="pca"))
+    with_run.session.end_run(finish(training.train(small, TrainingSettings(method="pca"))))
+    with_run.rest(qtbot)
+    assert votes.again.isVisible()
+    assert "Recognised by" in votes.note.text()
+    votes.again.click()
+    with_run.rest(qtbot)
+    assert not votes.again.isVisible()
+
+
+def test_a_hidden_truth_stays_hidden(qtbot: QtBot, votes: VoteMapViewer, with_run: Studio) -> None:
+    with_run.actions.mystery()
+    with_run.rest(qtbot)
+    assert "truth" not in votes.note.text().lower()
+    number = with_run.session.test.number  # type: ignore[union-attr]
+    with_run.actions.reveal(number)
+    assert "In truth" in votes.note.text()
+
+
+# --- confusion ------------------------------------------------------------------------------------------
+
+
+def test_the_matrix_is_the_engines(confusion: ConfusionViewer, with_run: Studio, model: Model) -> None:
+    expected = finish(leave_one_out(model))
+    matrix = confusion.matrices[with_run.session.runs[0].number]
+    np.testing.assert_array_equal(matrix.counts, expected.confusion)
+    assert f"{expected.accuracy:.1%}" in confusion._titles[with_run.session.runs[0].number].text()
+    assert confusion.rows()[0][1:] == ("true", *expected.classes, "undecided", "recall")
+
+
+def test_every_cell_lists_exactly_its_pictures(
+    qtbot: QtBot, confusion: ConfusionViewer, with_run: Studio
+) -> None:
+    run = with_run.session.runs[0]
+    matrix = confusion.matrices[run.number]
+    listed = []
+    for row in range(matrix.counts.shape[0]):
+        for column in range(matrix.counts.shape[1]):
+            with qtbot.waitSignal(confusion.pictures_chosen) as told:
+                place = matrix.cell_rect(row, column).center().toPoint()
+                qtbot.mouseClick(matrix, Qt.MouseButton.LeftButton, pos=place)
+            assert len(told.args[0]) == matrix.counts[row, column] == confusion.list.count()
+            listed += told.args[0]
+    assert sorted(listed) == list(range(len(run.model.known.labels)))  # type: ignore[union-attr]
+    with_run.rest(qtbot)
+
+
+def test_a_picture_of_a_cell_opens_with_its_blocks_left_out(
+    qtbot: QtBot, confusion: ConfusionViewer, with_run: Studio, model: Model
+) -> None:
+    run = with_run.session.runs[0]
+    matrix = confusion.matrices[run.number]
+    row, column = np.argwhere(matrix.counts)[-1]
+    matrix.choose(int(row), int(column))
+    with_run.rest(qtbot)
+    assert not confusion.list.item(0).icon().isNull()
+    number = pictures_of(run, int(row), int(column))[0]
+    with qtbot.waitSignal(confusion.picture_opened, timeout=10_000):
+        confusion._on_item(confusion.list.item(0))
+    test = with_run.session.test
+    assert test is not None
+    assert test.recognition is not None
+    expected = Recogniser(model).leave_one_out(number)
+    np.testing.assert_array_equal(test.recognition.winner, expected.winner)
+    with qtbot.waitSignal(confusion.picture_opened, timeout=10_000):
+        confusion._on_item(confusion.list.item(0))
+    assert len(with_run.session.tested) == 1
+
+
+def test_all_runs_side_by_side_and_the_random_baseline(
+    qtbot: QtBot, confusion: ConfusionViewer, with_run: Studio, small: Dataset
+) -> None:
+    assert not confusion.baseline.isEnabled()
+    settings = TrainingSettings(method="random")
+    number = with_run.session.begin_run(settings)
+    with_run.session.end_run(finish(training.train(small, settings)))
+    assert confusion.empty
+    with_run.actions.evaluate(number)
+    with_run.rest(qtbot)
+    assert list(confusion.matrices) == [number]
+    with_run.session.select_run(number - 1)
+    assert confusion.baseline.isEnabled()
+    confusion.baseline.click()
+    assert list(confusion.matrices) == [number - 1, number]
+    confusion.baseline.click()
+    confusion.every.click()
+    assert list(confusion.matrices) == [number - 1, number]
+
+
+def test_the_matrix_is_used_by_keyboard_and_saved(
+    qtbot: QtBot, confusion: ConfusionViewer, with_run: Studio, tmp_path: Path
+) -> None:
+    matrix = next(iter(confusion.matrices.values()))
+    matrix.setFocus()
+    for key in (Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Right):
+        qtbot.keyClick(matrix, key)
+    assert matrix.chosen == (1, 1)
+    for thing in confusion._things():
+        for suffix in thing.suffixes:
+            confusion.exporter.save(thing, tmp_path / f"m{suffix}")
+    with_run.rest(qtbot)
+    assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".png", ".svg"]
+
+
+@pytest.mark.parametrize("name", [theme.LIGHT, theme.DARK])
+def test_both_themes_can_be_drawn(
+    qtbot: QtBot, votes: VoteMapViewer, confusion: ConfusionViewer, name: str
+) -> None:
+    theme.apply(name)
+    qtbot.wait(10)
+    assert not votes.grab().isNull()
+    assert not confusion.grab().isNull()
+    theme.apply(theme.LIGHT)
