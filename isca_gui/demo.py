@@ -1,4 +1,4 @@
-"""The headless demonstration: a sample picture distorted in every way, subspaces learned, and a report."""
+"""The headless demonstration: a sample distorted in every way, subspaces learned, pictures recognised."""
 
 from __future__ import annotations
 
@@ -7,15 +7,26 @@ import hashlib
 import html
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PIL import Image
 
-from isca_gui.core import dataset, dataset_files, files, image, samples, ssim, training
+from isca_gui.core import (
+    dataset,
+    dataset_files,
+    files,
+    image,
+    map_picture,
+    samples,
+    ssim,
+    strength,
+    training,
+)
 from isca_gui.core.dataset import DatasetError
 from isca_gui.core.distortions import DISTORTIONS
 from isca_gui.core.progress import Progress
+from isca_gui.core.recognition import Recogniser, title
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.core.steps import Step
 
@@ -28,7 +39,8 @@ if TYPE_CHECKING:
     from isca_gui.core.dataset import Dataset
     from isca_gui.core.model import Model
 
-LEVELS = (100.0, 300.0, 900.0)
+LEVELS = (100.0, 300.0, 900.0)  # of the pictures that are shown and saved
+TESTS = (("jpeg", 200.0), ("impulse", 400.0), ("blur+luminance", 500.0))  # what the model has never seen
 _METHODS = {
     "ISCA": TrainingSettings(solver="direct", epochs=60),
     "PCA": TrainingSettings(method="pca"),
@@ -46,20 +58,22 @@ img { width: 100%; display: block; } figcaption { font-size: .9rem; color: #555;
 def demonstrate(
     folder: str | os.PathLike[str], name: str = "sample:camera"
 ) -> Generator[Progress, None, Path]:
-    """Distort a sample in every way at three levels, train on that; gives the path of the report.
+    """Distort a sample in every way, train on that, recognise other pictures; gives the report's path.
 
     What an earlier demonstration wrote is replaced when all is done; a folder with other content is refused.
     """
     _check_target(folder)
     reference = image.read(samples.resolve(name))
     made = yield from dataset.generate(reference, DatasetSpec(levels=LEVELS))
+    whole = yield from dataset.generate(reference, DatasetSpec())  # votes need levels close to each other
     models = {}
-    for title, settings in _METHODS.items():
-        models[title] = yield from _train(made, title, settings)
+    for method, settings in _METHODS.items():
+        models[method] = yield from _train(whole, method, settings)
+    answers = yield from _recognise(reference, models["ISCA"])
     try:
         with files.replacing_folder(folder) as temporary:
             saved = yield from dataset_files.save(made, temporary / _DATASET)
-            files.write_text(temporary / _REPORT, _page(made, models, name, _mark(saved)))
+            files.write_text(temporary / _REPORT, _page(made, models, answers, name, _mark(saved)))
     except OSError as error:
         raise DatasetError(f"Cannot write folder '{folder}': {error.strerror or error}.") from error
     return Path(folder, _REPORT).absolute()
@@ -99,7 +113,24 @@ def _train(made: Dataset, title: str, settings: TrainingSettings) -> Generator[P
             yield Progress(report.epoch, epochs, f"training {title}")
 
 
-def _page(made: Dataset, models: dict[str, Model], name: str, mark: str) -> str:
+def _recognise(reference: NDArray[np.float32], model: Model) -> Generator[Progress, None, str]:
+    """Ask the model about pictures that it has not seen; gives their maps and verdicts as HTML."""
+    recogniser = Recogniser(model)
+    figures = ""
+    for index, (kind, level) in enumerate(TESTS):
+        yield Progress(index, len(TESTS), "recognising")
+        test = strength.distort(reference, kind, level, seed=1).picture
+        found = recogniser.recognise(test)
+        truth = f"{title(kind)} at MSE {level:g}. The verdict: {found.verdict.sentence}"
+        figures += _shown(map_picture.draw(found, test), truth, wide=True)
+    return (
+        "<h2>What was done to these pictures?</h2><p>None of them was among the training pictures. Every "
+        "block votes for the kind of damage it looks most like; its colour, pattern and letter say which, "
+        "and the more opaque it is the surer the vote.</p>" + figures
+    )
+
+
+def _page(made: Dataset, models: dict[str, Model], answers: str, name: str, mark: str) -> str:
     sections = []
     for label in made.classes[1:]:
         row = DISTORTIONS[label]
@@ -114,7 +145,7 @@ def _page(made: Dataset, models: dict[str, Model], name: str, mark: str) -> str:
         f"<p>{html.escape(name)}, brought to the same mean squared error in six ways. The error says the "
         "pictures of a column are equally far from the reference; the structural similarity (SSIM, "
         "1 is identical) says what the eye says.</p>" + _figure(made, 0) + "".join(sections)
-        + _learned(made, models) + "</html>\n"
+        + _learned(made, models) + answers + "</html>\n"
     )  # fmt: skip
 
 
@@ -131,9 +162,12 @@ def _learned(made: Dataset, models: dict[str, Model]) -> str:
         scale = max(float(np.abs(basis).max()), 1e-9)
         pictures += _shown(0.5 + basis / (2 * scale), f"{which}, first component, grey is zero")
     return (
-        "<h2>What was learned</h2><p>For each block of 8×8 pixels, a subspace of four dimensions from all "
-        "pictures above. The loss is the mean SSIM distance between a block and what its subspace keeps of "
-        "it: lower is better.</p><table><tr><th>method</th><th>loss</th></tr>" + rows + "</table>" + pictures
+        "<h2>What was learned</h2><p>For each block of 8×8 pixels, a subspace of four dimensions from six "
+        "distortions at twenty levels. The loss is the mean SSIM distance between a block and what its "
+        "subspace keeps of it: lower is better.</p><table><tr><th>method</th><th>loss</th></tr>"
+        + rows
+        + "</table>"
+        + pictures
     )
 
 
@@ -147,10 +181,14 @@ def _figure(made: Dataset, index: int) -> str:
     return _shown(picture, caption)
 
 
-def _shown(picture: NDArray[np.float32], caption: str) -> str:
+def _shown(picture: NDArray[Any], caption: str, *, wide: bool = False) -> str:
+    """Embed a picture: grey in [0, 1], or RGB of 8 bits."""
     stream = io.BytesIO()
-    Image.fromarray(np.rint(np.clip(picture, 0, 1) * 255).astype(np.uint8)).save(stream, "PNG")
+    grey = picture.dtype != np.uint8
+    pixels = np.rint(np.clip(picture, 0, 1) * 255).astype(np.uint8) if grey else picture
+    Image.fromarray(pixels).save(stream, "PNG")
     data = base64.b64encode(stream.getvalue()).decode()
     text = html.escape(caption)
     picture_part = f"<img alt='{text}' src='data:image/png;base64,{data}'>"
-    return f"<figure>{picture_part}<figcaption>{text}</figcaption></figure>"
+    style = " style='width: 100%'" if wide else ""
+    return f"<figure{style}>{picture_part}<figcaption>{text}</figcaption></figure>"
