@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from isca_gui.cli import common
+from isca_gui.core import answers
 
 if TYPE_CHECKING:
     import argparse
@@ -19,12 +20,6 @@ if TYPE_CHECKING:
     from isca_gui.core.batch import Answer
     from isca_gui.core.recognition import Recogniser, Verdict
 
-KEYS = (
-    *("file", "label", "parts", "share", "runner_up", "runner_up_share", "margin", "severity"),
-    *("nearest_level", "unusual", "unlike", "undecided", "shares", "components", "sentence"),
-    *("width", "height"),
-)
-COLUMNS = (*KEYS, "error")
 NAME = "{name}"
 UNLIKE = "unlike"
 
@@ -75,15 +70,15 @@ def run(args: argparse.Namespace) -> int:
     recogniser = Recogniser(archive.load_model(args.model), args.descriptor, args.neighbours)
     wanted = _wanted(args, recogniser)
     maps = _maps(args, names) if args.map else {}
-    answers = batch.recognise_files(
+    found_in = batch.recognise_files(
         recogniser, names, args.rule, how=args.how, value_range=args.value_range,
         then=_drawer(maps) if maps else None, threads=args.threads,
     )  # fmt: skip
     failed = found = False
-    with contextlib.closing(answers), _writer(args) as write:
+    with contextlib.closing(found_in), _writer(args) as write:
         for name, error in faults:
             failed = _fail(write, name, error)
-        for answer in answers:
+        for answer in found_in:
             if answer.recognition is None:
                 failed = _fail(write, answer.name, answer.error or "")
                 continue
@@ -101,19 +96,9 @@ def _fail(write: Callable[[dict[str, Any]], None], name: str, error: str) -> boo
 
 
 def entry(answer: Answer) -> dict[str, Any]:
-    """Describe a recognised picture for a JSON document; the keys stay as they are."""
-    from isca_gui.core.recognition import UNDECIDED_LABEL
-
+    """Describe a recognised picture for a JSON document."""
     assert answer.recognition is not None
-    verdict = answer.recognition.verdict
-    fields: dict[str, Any] = {
-        "file": answer.name,
-        **vars(verdict),
-        "undecided": verdict.shares[UNDECIDED_LABEL],
-        "width": answer.width,
-        "height": answer.height,
-    }
-    return {key: fields[key] for key in KEYS}
+    return answers.entry(answer.name, answer.recognition, answer.width, answer.height)
 
 
 # --- what is asked for --------------------------------------------------------------------------------------
@@ -239,7 +224,7 @@ def _writer(args: argparse.Namespace) -> Iterator[Callable[[dict[str, Any]], Non
     with contextlib.ExitStack() as stack:
         table = stack.enter_context(files.replacing(args.csv)) if args.csv else None
         if table is not None:
-            _write_row(table, COLUMNS)
+            _write_row(table, answers.COLUMNS)
         count = 0
 
         def write(fields: dict[str, Any]) -> None:
@@ -250,7 +235,7 @@ def _writer(args: argparse.Namespace) -> Iterator[Callable[[dict[str, Any]], Non
             elif "error" not in fields:
                 print(f"{fields['file']}: {fields['sentence']}", flush=True)
             if table is not None:
-                _write_row(table, [_cell(fields.get(column)) for column in COLUMNS])
+                _write_row(table, answers.row(fields))
             count += 1
 
         if args.json:
@@ -266,16 +251,3 @@ def _write_row(stream: IO[bytes], cells: Any) -> None:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerow(cells)
     stream.write(text.getvalue().encode("utf-8", "backslashreplace"))
-
-
-def _cell(value: Any) -> str:
-    """Put a value into one cell: `a+b` for parts, `a=0.5;b=0.25` for shares."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict):
-        return ";".join(f"{name}={share:.6g}" for name, share in value.items())
-    if isinstance(value, tuple):
-        return "+".join(value)
-    return f"{value:.9g}" if isinstance(value, float) else str(value)

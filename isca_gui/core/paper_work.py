@@ -1,0 +1,147 @@
+"""What an interrupted reproduction leaves to go on from: one file per finished stage, stamped and sealed."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import isca_gui
+from isca_gui.core import archive, dataset_files, files
+from isca_gui.core.archive import ArchiveError
+from isca_gui.core.dataset import DatasetError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Generator
+
+    from isca_gui.core.dataset import Dataset
+    from isca_gui.core.model import Model
+    from isca_gui.core.progress import Progress
+
+WORK, REPORT, RESULTS, FIGURES, TABLES = "work", "report.html", "results.json", "figures", "tables"
+_MARK, _MARK_TEXT = "README.txt", (
+    "ISCA Studio keeps here what `isca reproduce` has finished, so that it can go on after an interruption.\n"
+    "When report.html is written this folder is no longer needed and may be removed.\n"
+)  # fmt: skip
+_SCHEMA = 1
+_MOST_BYTES = 64 * 2**20
+
+
+class PaperError(Exception):
+    """The reproduction cannot write where it is told to; the message says why and what to do."""
+
+
+def open_folder(folder: str | os.PathLike[str]) -> Path:
+    """Make the folder ready, refusing one that holds anything but an earlier reproduction."""
+    target = Path(folder)
+    if not str(folder):
+        raise PaperError("The name of the folder is empty. Choose a folder.")
+    if target.exists() and not target.is_dir():
+        raise PaperError(f"'{target}' is a file. Choose another folder.")
+    work = target / WORK
+    try:
+        names = {path.name for path in target.iterdir()} if target.exists() else set()
+        foreign = {name for name in names if not name.startswith(".")}
+        foreign -= {WORK, REPORT, RESULTS, FIGURES, TABLES}
+        if foreign or (names and not _is_ours(work)):
+            raise PaperError(f"'{target}' holds other files. Choose a new or empty folder.")
+        work.mkdir(parents=True, exist_ok=True)
+        files.write_text(work / _MARK, _MARK_TEXT)
+    except OSError as error:
+        raise PaperError(f"Cannot write folder '{target}': {error.strerror or error}.") from error
+    return target
+
+
+def _is_ours(work: Path) -> bool:
+    """Tell a work folder by its mark; one without anything in it was made a moment before an interruption."""
+    if not work.is_dir():
+        return False
+    names = {path.name for path in work.iterdir() if not path.name.startswith(".")}
+    return not names or ((work / _MARK).is_file() and (work / _MARK).read_text("utf-8") == _MARK_TEXT)
+
+
+@dataclass(frozen=True)
+class Work:
+    """The folder of finished stages; `origin` names the reference picture and all that decides the data."""
+
+    folder: Path
+    origin: str
+
+    def stamp(self, stage: str, settings: object) -> str:
+        """Name a stage by all that decides its result."""
+        words = [_SCHEMA, isca_gui.__version__, self.origin, stage, settings]
+        return hashlib.sha256(json.dumps(words, sort_keys=True, default=str).encode()).hexdigest()
+
+    def keep(self, stage: str, stamp: str, result: dict[str, Any]) -> None:
+        """Write what a stage gave; to be called when everything else of it is written."""
+        seal = _seal(stamp, result)
+        files.write_text(
+            self._path(stage), json.dumps({"stamp": stamp, "sha256": seal, "result": result}, indent=1)
+        )
+
+    def kept(self, stage: str, stamp: str) -> dict[str, Any] | None:
+        """Give what a stage gave before; None if that is missing, stale, broken or altered."""
+        path = self._path(stage)
+        try:
+            if path.stat().st_size > _MOST_BYTES:
+                return None
+            document = json.loads(path.read_bytes())
+            result = document["result"]
+            sound = document["stamp"] == stamp and document["sha256"] == _seal(stamp, result)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return None
+        return result if sound and isinstance(result, dict) else None
+
+    def save_dataset(self, name: str, dataset: Dataset) -> Generator[Progress, None, None]:
+        """Write a dataset folder in place of whatever stood there."""
+        target = self.folder / name
+        remove(target)
+        yield from dataset_files.save(dataset, target)
+
+    def load_dataset(self, name: str, digest: str) -> Generator[Progress, None, Dataset | None]:
+        """Read a dataset folder; None if it is not the one with this digest."""
+        try:
+            found = yield from dataset_files.load(self.folder / name)
+        except (DatasetError, OSError):
+            return None
+        return found if found.digest() == digest else None
+
+    def save_model(self, key: str, model: Model) -> None:
+        """Write a model file."""
+        archive.save_model(self._model(key), model)
+
+    def load_model(self, key: str, settings: object, dataset: str) -> Model | None:
+        """Read a model; None if it is broken or of other settings or data."""
+        try:
+            model = archive.load_model(self._model(key))
+        except ArchiveError:
+            return None
+        return model if model.settings == settings and model.dataset == dataset else None
+
+    def drop_model(self, key: str) -> None:
+        """Remove a model that is no longer needed."""
+        remove(self._model(key))
+
+    def _path(self, stage: str) -> Path:
+        return self.folder / f"{stage}.json"
+
+    def _model(self, key: str) -> Path:
+        return self.folder / f"{key}{archive.SUFFIX}"
+
+
+def remove(path: Path) -> None:
+    """Remove a file or folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+
+
+def _seal(stamp: str, result: object) -> str:
+    return hashlib.sha256(f"{stamp}{json.dumps(result, sort_keys=True)}".encode()).hexdigest()
