@@ -122,8 +122,8 @@ def _ties(findings: Findings) -> str:
     text = (
         "A luminance shift leaves the centred blocks as they are, so ISCA, PCA and the random subspace "
         "find the original and all luminance pictures at the same distance, up to rounding. Such blocks "
-        "are counted as undecided (?), never given to the class that comes first; the verdict rests on "
-        "the blocks that are left, which are those where the shift was cut off at white."
+        "are counted as undecided (?), never given to the class that comes first; a picture is undecided "
+        "if they outnumber every class."
     )
     isca = _by_key(findings, "isca")
     shares = [a.shares.get(UNDECIDED_LABEL, 0.0) for a in isca.published_tests if a.image == 3]

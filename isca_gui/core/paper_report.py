@@ -112,8 +112,8 @@ _FIG3 = (
     "<b>Figure 3.</b> As published: coordinates in the subspace only, nearest neighbour per block, "
     "majority of the blocks. Rows are the true classes, columns the verdicts, numbers count pictures; the "
     "last column, ?, is undecided. “Right” is over the distorted pictures: the original is alone in its "
-    "class and cannot be found once it is left out. Undecided blocks do not vote, so a verdict may rest "
-    "on few blocks."
+    "class and cannot be found once it is left out. A picture is undecided if more blocks are "
+    "undecided than vote for any class."
 )
 _FIG3B = (
     "<b>Figure 3, continued.</b> The same models with what this program does by itself: three more "

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 UNDECIDED = -1
 RULES = {
     "evidence": "original only if nearly all blocks say so, else the largest class among damaged blocks",
-    "majority": "the class with most blocks, as in the paper",
+    "majority": "the class with most blocks, as in the paper; undecided if more blocks are",
 }
 NEARLY_ALL = 0.98  # of the blocks must be as in the original for the picture to be called so
 UNLIKE = 2.0  # `unusual` above which a picture is unlike anything trained on
@@ -208,7 +208,8 @@ class _Judge:
         among = {name: share for name, share in self.shares.items() if rule == "majority" or name != ORIGINAL}
         most = max(among.values(), default=0.0)
         best = [name for name, share in among.items() if share == most]
-        return best[0] if len(best) == 1 and most > 0 else UNDECIDED_LABEL
+        outvoted = rule == "majority" and self.undecided > most
+        return best[0] if len(best) == 1 and most > 0 and not outvoted else UNDECIDED_LABEL
 
     def leading(self, label: str, mixture: Mixture | None) -> str:
         """Give the label of a picture with two distortions: that of the two with more blocks."""
