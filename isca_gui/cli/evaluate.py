@@ -306,7 +306,8 @@ def _print_comparison(args: argparse.Namespace, rows: Sequence[Row]) -> None:
 
 
 def _percent(value: float) -> str:
-    return f"{value:>7.1%}" if math.isfinite(value) else f"{'-':>7}"
+    digits = 2 if 0 < value < 0.01 else 1  # a strength is often estimated within a thousandth
+    return f"{value:>7.{digits}%}" if math.isfinite(value) else f"{'-':>7}"
 
 
 def _number(value: float) -> str:
