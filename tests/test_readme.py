@@ -18,8 +18,7 @@ from PIL import Image
 
 from isca_gui import bench, cli
 from isca_gui.bench.figure import Figure
-from isca_gui.cli import classify
-from isca_gui.core import dataset_files, decoding, distortions, samples, strength
+from isca_gui.core import answers, dataset_files, decoding, distortions, samples, strength
 from isca_gui.core.dataset import Entry, Unreachable
 from isca_gui.core.evaluation import Fresh, LeaveOneOut
 from isca_gui.core.image import ImageInfo
@@ -183,7 +182,7 @@ def test_keys_and_columns_are_named() -> None:
         "mean",
     }
     keys |= {"folder", "pictures", "classes", "entries", "unreachable", "ssim", *bench.machine()}
-    keys |= {*classify.COLUMNS, *Fresh.__dataclass_fields__, *LeaveOneOut.__dataclass_fields__}
+    keys |= {*answers.COLUMNS, *Fresh.__dataclass_fields__, *LeaveOneOut.__dataclass_fields__}
     keys -= {"outcomes", "verdicts"}
     assert not {key for key in keys if f"`{key}`" not in README}
 
