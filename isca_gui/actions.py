@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -276,6 +277,10 @@ class Actions(QObject):
         """Recognise pictures that are there already once more, with the selected run."""
         self._recognising.again(self._session.tested if tested is None else tested)
 
+    def save_answers(self, path: str | os.PathLike[str]) -> None:
+        """Write what was recognised in all test pictures to a CSV table."""
+        self._recognising.save(path)
+
     def reveal(self, number: int) -> None:
         """Tell the truth about a mystery picture."""
         for test in self._session.tested:
@@ -292,6 +297,7 @@ class Actions(QObject):
             from isca_gui.core import compiled
 
             compiled.prepare(settings.components, settings.precision)
+            gc.freeze()  # all modules are loaded: looking through them again would hold up the window
 
         self._jobs.run("prepare", "Preparing the solver (some seconds, the first time only)", work)
 
@@ -362,6 +368,8 @@ def _progress_of(settings: TrainingSettings) -> Callable[[Any], Progress | None]
             if open_end:
                 return Progress(report.epoch, 0, f"{unit} {report.epoch}, at most {epochs}, until converged")
             return Progress(report.epoch, epochs, f"{unit} {report.epoch} of {epochs}")
+        if isinstance(report, Tick) and report.what:
+            return Progress(report.done, report.total, report.what)
         return Progress(0, 0, "preparing") if isinstance(report, Tick) and not started else None
 
     return progress

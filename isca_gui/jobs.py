@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 INTERVAL = 33  # milliseconds between two looks at what the threads have to say
+_SILENCE = 0.2  # seconds after which `changed` is emitted with nothing new as well: time itself is shown
 _WINDOW = 10.0  # seconds over which the rate of a job is measured
-_NICENESS = 3  # the window goes before the work
+_NICENESS = 10  # the window goes before the work; with less, its heartbeat is late by 30 ms now and then
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Job:
     what: str = ""
     seconds_left: float | None = None
     stoppable: bool = True
+    stopping: bool = False  # told to stop, and about to give what it has
 
     @property
     def share(self) -> float | None:
@@ -147,6 +149,7 @@ class JobRunner(QObject):
         self._threads: list[StepThread] = []
         self._waiting: dict[str, _Order] = {}  # until the cancelled job of the same name has ended
         self._closing = False
+        self._told = 0.0  # when `changed` was last emitted
         self._timer = QTimer(self)
         self._timer.setInterval(INTERVAL)
         self._timer.timeout.connect(self._on_timer)
@@ -189,6 +192,7 @@ class JobRunner(QObject):
         if thread is not None:
             if thread.order.keep:
                 thread.keeping = True
+                thread.order.state = replace(thread.order.state, stopping=True)
             else:
                 thread.cancelled = True
         self.changed.emit()
@@ -251,16 +255,20 @@ class JobRunner(QObject):
     def _on_timer(self) -> None:
         if self._closing:
             return
+        news = time.monotonic() - self._told > _SILENCE
         for thread in list(self._threads):
             over = thread.over  # before taking: nothing is reported after that
-            reports = thread.take()
+            reports, before = thread.take(), thread.order.state
             if reports and not thread.cancelled:
                 _shielded(self._tell, thread, reports)
+            news = news or over or thread.order.state is not before
             if over:
                 self._end(thread)
         if not self._threads:
             self._timer.stop()
-        self.changed.emit()
+        if news:
+            self._told = time.monotonic()
+            self.changed.emit()
 
     def _tell(self, thread: StepThread, reports: list[Any]) -> None:
         order = thread.order
@@ -314,6 +322,8 @@ def _follow(order: _Order, reports: list[Any]) -> None:
         progress = order.progress(report) if order.progress is not None else report
         if isinstance(progress, Progress):
             now = time.monotonic()
+            if progress.total != order.state.total:
+                order.rate.clear()  # another stage, counted in other parts
             order.rate.append((now, progress.done))
             while now - order.rate[0][0] > _WINDOW and len(order.rate) > 2:
                 order.rate.popleft()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
 from PySide6.QtGui import QGuiApplication
@@ -24,14 +24,17 @@ from isca_gui.actions import MODEL_SUFFIX as SUFFIX
 from isca_gui.menus import make_menus
 from isca_gui.panels.dataset import DatasetPanel
 from isca_gui.panels.help import HelpPage
+from isca_gui.panels.palette import Palette
 from isca_gui.panels.recognise import RecognisePanel
 from isca_gui.panels.reference import ReferencePanel
 from isca_gui.panels.status import StatusBar
 from isca_gui.panels.step import DISTORT, RECOGNISE, REFERENCE, TRAIN, WheelGuard, next_step
 from isca_gui.panels.training import TrainingPanel
 from isca_gui.viewers.canvas import PictureCanvas
+from isca_gui.viewers.results import Results
 
 if TYPE_CHECKING:
+    from PySide6.QtCore import QMimeData
     from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QShowEvent
 
     from isca_gui.actions import Actions
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
 
 TITLE = "ISCA Studio"
 LAYOUT_VERSION = 1
-LOWER = "lower"  # viewers below the others
+LOWER, CLOSED = "lower", "closed"  # viewers below the others, and those that are opened when needed
 # module of isca_gui.viewers, class, title of the dock, shortcut, place
 VIEWERS = (
     ("pictures", "PicturesViewer", "Pictures", "Ctrl+1", ""),
@@ -52,6 +55,7 @@ VIEWERS = (
     ("convergence", "ConvergenceViewer", "Convergence", "Ctrl+6", LOWER),
     ("runs", "RunsViewer", "Runs", "Ctrl+7", LOWER),
     ("messages", "MessagesViewer", "Messages", "Ctrl+8", LOWER),
+    ("comparison", "ComparisonViewer", "Comparison", "Ctrl+9", CLOSED),
 )
 
 
@@ -64,7 +68,7 @@ class MainWindow(QMainWindow):
         self.preferences = preferences
         self.docks: dict[str, QDockWidget] = {}
         self._seen: set[int] = set()  # canvases whose pixel and zoom are shown already
-        self._unread = 0
+        self._unread = self._last_live = 0
         self._settle = QTimer(
             self, interval=150, singleShot=True
         )  # a window manager takes its time to maximise
@@ -72,6 +76,7 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(TITLE)
         self.setAcceptDrops(True)
         self.setDockNestingEnabled(True)
+        self.setAnimated(False)  # it would animate, and paint everything, at every change of any text
         self.setDockOptions(self.dockOptions() | QMainWindow.DockOption.AllowTabbedDocks)
         self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         self.reference_panel = ReferencePanel(session, jobs, actions, preferences=preferences)
@@ -81,6 +86,8 @@ class MainWindow(QMainWindow):
         self.status = StatusBar(session, jobs, actions)
         self.setStatusBar(self.status)
         self._make_docks()
+        votes: Any = self.docks["vote_map"].widget()
+        self.results = Results(session, jobs, votes, self.show_viewer, self)
         self.help_dock.setWidget(HelpPage(make_menus(self)))
         self._connect()
         self._restore()
@@ -113,18 +120,21 @@ class MainWindow(QMainWindow):
         """Put all docks where they are at first."""
         upper = [name for name, _, _, _, place in VIEWERS if place != LOWER]
         lower = [name for name, _, _, _, place in VIEWERS if place == LOWER]
+        closed = [self.help_dock, *(self.docks[name] for name, *_, place in VIEWERS if place == CLOSED)]
         for dock in self.docks.values():
             dock.setFloating(False)
             self.removeDockWidget(dock)  # from wherever it was; all are put in anew
         self.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, self.docks["steps"])
         self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.docks[upper[0]])
-        self.splitDockWidget(self.docks[upper[0]], self.docks[lower[0]], Qt.Orientation.Vertical)
-        for names in ([*upper, "help"], lower):
+        low = self.screen().availableSize().height() < _LOW_SCREEN  # no room for two rows of viewers
+        if not low:
+            self.splitDockWidget(self.docks[upper[0]], self.docks[lower[0]], Qt.Orientation.Vertical)
+        for names in [[*upper, *lower, "help"]] if low else [[*upper, "help"], lower]:
             for name in names[1:]:
                 self.tabifyDockWidget(self.docks[names[0]], self.docks[name])
         for dock in self.docks.values():
-            dock.setVisible(dock is not self.help_dock)
-        for name in (upper[0], lower[0]):
+            dock.setVisible(dock not in closed)
+        for name in (lower[0], upper[0]):
             self.docks[name].raise_()
         self._share_room()
 
@@ -133,7 +143,8 @@ class MainWindow(QMainWindow):
         self.resizeDocks(
             [steps, first], [_STEPS_WIDTH, self.width() - _STEPS_WIDTH], Qt.Orientation.Horizontal
         )
-        self.resizeDocks([first, lower], [self.height() * 7 // 10, self.height() * 3 // 10], _VERTICAL)
+        below = max(self.height() * 3 // 10, min(_LOWER_HEIGHT, self.height() * 4 // 10))
+        self.resizeDocks([first, lower], [self.height() - below, below], _VERTICAL)
 
     def viewers(self) -> tuple[tuple[str, str, str], ...]:
         """Give name, title and shortcut of all viewers."""
@@ -147,14 +158,23 @@ class MainWindow(QMainWindow):
         if widget is not None:
             widget.setFocus()
 
+    def bring(self, name: str) -> None:
+        """Raise a viewer unless it was closed; the keyboard stays where it is."""
+        if not self.docks[name].isHidden():
+            self.docks[name].raise_()
+
     # --- what the menus do ----------------------------------------------------------------------------------
+
+    def find_action(self) -> None:
+        """Let the user type what to do."""
+        Palette(self.menuBar(), self).open_above(self)
 
     def paste(self) -> None:
         """Take a picture or a file from the clipboard as the reference."""
-        data = QGuiApplication.clipboard().mimeData()
-        if data.hasUrls():
+        data: QMimeData | None = QGuiApplication.clipboard().mimeData()  # None where nothing was ever copied
+        if data is not None and data.hasUrls():
             self._take([url.toLocalFile() for url in data.urls() if url.isLocalFile()])
-        elif data.hasImage():
+        elif data is not None and data.hasImage():
             self.commands_.use_image("Pasted picture", QGuiApplication.clipboard().image())
         else:
             self.session.say("warning", "There is no picture on the clipboard. Copy one first.")
@@ -204,7 +224,25 @@ class MainWindow(QMainWindow):
         ):
             signal.connect(self._on_step_changed)
         session.tested_selected.connect(self._adopt_later)
+        session.dataset_changed.connect(self._on_dataset_changed)
+        session.runs_changed.connect(self._on_runs_changed)
+        self.recognise_panel.answered.connect(self._on_answered)
+        confusion: Any = self.docks["confusion"].widget()
+        confusion.picture_opened.connect(self._on_answered)
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_scheme_changed)
+
+    def _on_dataset_changed(self) -> None:
+        self.bring("pictures")
+
+    def _on_runs_changed(self) -> None:
+        live = self.session.live
+        if live is not None and live.number != self._last_live:  # a training begins
+            self._last_live = live.number
+            self.bring("convergence")
+
+    def _on_answered(self, _: int = 0) -> None:
+        self.docks["vote_map"].show()
+        self.bring("vote_map")
 
     def _on_scheme_changed(self) -> None:
         if self.preferences.theme == theme.SYSTEM:
@@ -278,7 +316,7 @@ class MainWindow(QMainWindow):
         elif len(paths) == 1:
             self.commands_.open_picture(paths[0])
         elif paths:
-            self.commands_.recognise_files(paths)
+            self.recognise_panel.recognise(paths)
 
     # --- coming and going -----------------------------------------------------------------------------------
 
@@ -317,6 +355,8 @@ class MainWindow(QMainWindow):
 
 
 _STEPS_WIDTH = 372
+_LOWER_HEIGHT = 285  # pixels; leaves the plot about 170
+_LOW_SCREEN = 600
 _SMALL_SCREEN = 1500  # pixels; below it the window takes all there is
 _VERTICAL = Qt.Orientation.Vertical
 

@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QMenu
 
-FILE, EDIT, RUN, VIEW, HELP = "&File", "&Edit", "&Run", "&View", "&Help"
+FILE, EDIT, RUN, VIEW, RESULTS, HELP = "&File", "&Edit", "&Run", "&View", "Re&sults", "&Help"
+
+
+_PAPER = "Run the experiments of the paper on the reference and write a report; some minutes."
+_QUICK = "The same with a smaller picture and fewer levels; about a minute."
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class Command:
 
 def table(window: Any) -> tuple[Command | str, ...]:
     """Give all menu lines; a bare menu name draws a line."""
-    act = window.commands_
+    act, results = window.commands_, window.results
     stop = "Stop what is under way; a training keeps its last whole epoch."
     return (
         Command(FILE, "&Open reference…", "Ctrl+O", "Open a picture.", window.reference_panel.choose),
@@ -45,18 +49,29 @@ def table(window: Any) -> tuple[Command | str, ...]:
         Command(RUN, "&Generate dataset", "Ctrl+G", "Make the distorted pictures.", act.generate),
         Command(RUN, "&Train", "Ctrl+T", "Learn from the dataset.", act.train),
         Command(RUN, "&Recognise pictures…", "Ctrl+R", "Open pictures.", window.recognise_panel.choose),
-        Command(RUN, "&Mystery picture", "Ctrl+M", "Let the model guess.", act.mystery),
+        Command(RUN, "&Mystery picture", "Ctrl+M", "Let the model guess.", window.recognise_panel.mystery),
         RUN,
         Command(RUN, "&Stop", "Esc", stop, act.stop),
         Command(VIEW, "&Full screen", "F11", "Use the whole screen.", window.toggle_full_screen),
         Command(VIEW, "&Arrange as at first", "", "Put all docks back.", window.arrange),
+        Command(RESULTS, "&Reproduce the paper…", "", _PAPER, results.ask_reproduce),
+        Command(RESULTS, "Reproduce the paper, &quick…", "", _QUICK, lambda: results.ask_reproduce(True)),
+        RESULTS,
+        Command(RESULTS, "&Compare all runs", "", "All runs in one table.", results.compare),
+        Command(RESULTS, "&Export model…", "", "Write the selected run's model.", window.save_model),
+        RESULTS,
+        Command(RESULTS, "Save vote &map…", "", "Write the map as a picture.", results.save_map),
+        Command(RESULTS, "Save &votes as CSV…", "", "Write the vote of every block.", results.save_votes),
+        Command(RESULTS, "Save &answers as CSV…", "", "Write all verdicts.", window.recognise_panel.save),
+        Command(RESULTS, "Copy as c&ommand", "", "Copy the isca classify line.", results.copy_command),
+        Command(HELP, "&Find an action…", "Ctrl+Shift+P", "Find any action.", window.find_action),
         Command(HELP, HELP, "F1", "How to use the program.", window.show_help),
     )
 
 
 def make_menus(window: Any) -> list[tuple[str, str]]:
     """Fill the menu bar; gives all keys with what they do, for the help page."""
-    menus = {name: window.menuBar().addMenu(name) for name in (FILE, EDIT, RUN, VIEW, HELP)}
+    menus = {name: window.menuBar().addMenu(name) for name in (FILE, EDIT, VIEW, RUN, RESULTS, HELP)}
     stack = window.session.undo
     for action, key in (
         (stack.createUndoAction(window, "Undo"), "Ctrl+Z"),

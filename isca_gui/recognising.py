@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 from collections import deque
 from dataclasses import dataclass
@@ -10,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject
 
-from isca_gui.core import image, samples, strength
+from isca_gui.core import answers, files, image, samples, strength
 from isca_gui.core.progress import Progress
 from isca_gui.jobs import explain
-from isca_gui.session import Tested
+from isca_gui.session import Refused, Tested
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -75,6 +77,15 @@ class Recognising(QObject):
             ]
         )
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all answers to a table, those that could not be given with the reason."""
+        tested, refused = self._session.tested, self._session.refused
+        done = f"The table of {len(tested) + len(refused)} pictures was saved as '{os.fspath(path)}'."
+        self._jobs.run(
+            "save answers", "Saving the table of answers", lambda: _write_table(path, tested, refused),
+            done=lambda _: self._session.say("info", done),
+        )  # fmt: skip
+
     def _number(self) -> int:
         return self._session.next_tested_number()
 
@@ -124,13 +135,17 @@ class Recognising(QObject):
                 continue
             wanted, result = report
             if isinstance(result, Exception):
-                self._session.say(
-                    "error", f"{wanted.name} was not recognised: {explain(result)}", wanted.path or ""
-                )
+                self._refuse(wanted, explain(result))
             elif wanted.again:
                 self._session.replace_tested(result)
             else:
                 self._session.add_tested(result)
+
+    def _refuse(self, wanted: _Wanted, why: str) -> None:
+        self._session.say("error", f"{wanted.name} was not recognised: {why}", wanted.path or "")
+        if not wanted.again:
+            refused = Refused(wanted.number, wanted.name, why, wanted.path)
+            self._session.set_refused((*self._session.refused, refused))
 
     def _on_recognised(self, _: object) -> None:
         if self._wanted:  # came in while the job was ending
@@ -153,3 +168,18 @@ def _picture_of(wanted: _Wanted, reference: Reference | None) -> Picture:
         kind, mse, seed = wanted.made
         return strength.distort(reference.picture, kind, mse, seed).picture
     return image.read(samples.resolve(wanted.path or ""))
+
+
+def _write_table(path: str | os.PathLike[str], tested: Iterable[Tested], refused: Iterable[Refused]) -> None:
+    """Write what `isca classify --csv` writes."""
+    rows = [list(answers.COLUMNS)]
+    for test in tested:
+        height, width = test.picture.shape
+        found, name = test.recognition, test.path or test.name
+        missing = {"file": name, "error": "There was no model yet."}
+        rows.append(answers.row(answers.entry(name, found, width, height) if found else missing))
+    rows += [answers.row({"file": each.path or each.name, "error": each.error}) for each in refused]
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    with files.replacing(path) as stream:
+        stream.write(text.getvalue().encode("utf-8", "backslashreplace"))

@@ -78,6 +78,16 @@ class Tested:
 
 
 @dataclass(frozen=True)
+class Refused:
+    """A test picture that could not be recognised, and why."""
+
+    number: int
+    name: str
+    error: str
+    path: str | None = None
+
+
+@dataclass(frozen=True)
 class Message:
     """A line for the person: level is "info", "warning" or "error"."""
 
@@ -141,6 +151,7 @@ class Session(QObject):
         self._trained_on: dict[int, int] = {}  # number of a run: number of its dataset
         self._live: LiveRun | None = None
         self._tested: tuple[Tested, ...] = ()
+        self.refused: tuple[Refused, ...] = ()  # pictures that could not be recognised
         self._run_number = self._tested_number = 0  # of those selected
         self._last_run = self._last_tested = 0
         self._messages: list[Message] = []
@@ -337,6 +348,11 @@ class Session(QObject):
         if self._tested_number == number:
             self.select_tested(self._tested[-1].number if self._tested else 0)
 
+    def set_refused(self, refused: tuple[Refused, ...]) -> None:
+        """Note which pictures could not be recognised."""
+        self.refused = refused
+        self.tested_changed.emit()
+
     def select_tested(self, number: int) -> None:
         """Show another test picture."""
         self._tested_number = number
@@ -371,10 +387,9 @@ class Session(QObject):
 
     def _check_stale(self) -> None:
         """Mark every later stage, in this one place."""
-        runs = tuple(
-            run if run.stale == self._is_stale(run) else replace(run, stale=not run.stale)
-            for run in self._runs
-        )
+        stale = [self._is_stale(run) for run in self._runs]
+        pairs = zip(self._runs, stale, strict=True)
+        runs = tuple(run if run.stale == now else replace(run, stale=now) for run, now in pairs)
         if runs != self._runs:
             self._runs = runs
             self.runs_changed.emit()
@@ -382,6 +397,4 @@ class Session(QObject):
 
 
 def _differences(before: Any, after: Any) -> tuple[str, ...]:
-    return tuple(
-        each.name for each in fields(before) if getattr(before, each.name) != getattr(after, each.name)
-    )
+    return tuple(f.name for f in fields(before) if getattr(before, f.name) != getattr(after, f.name))

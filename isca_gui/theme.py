@@ -167,5 +167,6 @@ def stylesheet(s: Shades) -> str:
     QLabel[state="empty"] {{ color: {s.faint}; }}
     QLineEdit[wrong="true"], QSpinBox[wrong="true"], QDoubleSpinBox[wrong="true"], QComboBox[wrong="true"]
         {{ border: 1px solid {s.error}; }}
+    QTabBar {{ qproperty-elideMode: ElideNone; }}
     QScrollArea#steps, QScrollArea#steps > QWidget > QWidget {{ border: none; background: {s.window}; }}
     """

@@ -6,7 +6,7 @@ import os
 import platform
 from typing import TYPE_CHECKING
 
-from isca_gui.bench import datasets, memory, recognition, solvers
+from isca_gui.bench import datasets, memory, recognition, solvers, window
 from isca_gui.core.progress import Progress
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ MEASUREMENTS = {
     "recognition": recognition.measure,
     "growth": solvers.measure_growth,
     "memory": memory.measure,
+    "window": window.measure,
 }
 
 

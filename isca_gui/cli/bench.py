@@ -9,7 +9,7 @@ from isca_gui.cli import common
 if TYPE_CHECKING:
     import argparse
 
-PARTS = ("dataset", "solvers", "growth", "memory")
+PARTS = ("dataset", "solvers", "recognition", "growth", "memory", "window")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isca_gui.core.batched import BatchedEpochs
-from isca_gui.core.compiled import MOST_COMPONENTS
 from isca_gui.core.lanes import LaneEpochs
+from isca_gui.core.sizes import MOST_COMPONENTS
 from isca_gui.core.steps import CONVERGED, MAX_EPOCHS, STOPPED, Cancelled, Result, SolverError, State, Step
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from pathlib import Path
 import numba
 import numpy as np
 
-LANES = 16
-MOST_COMPONENTS = 8  # beyond this the unrolled loops no longer fit the registers; see batched.py
+from isca_gui.core.sizes import LANES, MOST_COMPONENTS
+
 _MOST_TURNS = 20
 _GOOD_CONDITION, _WORST_CONDITION = 200.0, 1e9  # of MᵀM, by Frobenius norms: in single precision, in double
 

@@ -8,12 +8,15 @@ ones.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from isca_gui.core.blocks import centre
-from isca_gui.core.problem import PIECE, block_pieces
+from isca_gui.core.parallel import Tick
+from isca_gui.core.problem import block_pieces
+from isca_gui.core.sizes import PIECE
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -21,12 +24,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isca_gui.core.model import Model
-    from isca_gui.core.parallel import Tick, Workers
+    from isca_gui.core.parallel import Workers
 
 DESCRIPTORS = {
     "extended": "coordinates in the subspace, mean, and two norms of what lies outside it",
     "structural": "coordinates in the subspace only, as in the paper",
 }
+DESCRIBING = "describing the pictures"
 EXTRA = 3  # numbers that `extended` adds
 
 
@@ -44,7 +48,6 @@ def describe_training(
 ) -> Generator[Tick, bool | None, NDArray[np.float32]]:
     """Do the same for all training pictures, on all threads; it cannot be stopped: the model needs it."""
     found = np.empty(_shape(model, pictures), np.float32)
-    model.basis  # noqa: B018 - worked out once, not by every thread
     size = model.grid.columns * max(1, -(-PIECE // model.grid.columns))  # whole rows of blocks
 
     def work(low: int, high: int) -> None:
@@ -53,8 +56,10 @@ def describe_training(
         known = None if model.kernel is None else model.grid.split_rows(model.kernel.pictures, top, bottom)
         _fill(found, model, low, blocks, known)
 
-    for tick in workers.each(work, model.grid.count, size):  # noqa: UP028 - its answer is not passed on
-        yield tick
+    yield Tick(0, 1, DESCRIBING)
+    model.basis  # noqa: B018 - worked out once, not by every thread
+    for tick in workers.each(work, model.grid.count, size):  # its answer is not passed on
+        yield replace(tick, what=DESCRIBING)
     return found
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isca_gui.core import compiled
-from isca_gui.core.compiled import LANES
 from isca_gui.core.problem import pack, unpack
+from isca_gui.core.sizes import LANES
 
 if TYPE_CHECKING:
     from collections.abc import Generator

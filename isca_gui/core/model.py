@@ -11,7 +11,8 @@ import numpy as np
 from isca_gui.core import kernels
 from isca_gui.core.batched import polar
 from isca_gui.core.blocks import BlockGrid, centre
-from isca_gui.core.problem import PIECE, block_pieces, kernel_settings
+from isca_gui.core.problem import block_pieces, kernel_settings
+from isca_gui.core.sizes import PIECE
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -20,10 +20,14 @@ _TICK = 0.03  # seconds between two places to stop
 
 @dataclass(frozen=True)
 class Tick:
-    """A sign of life within an epoch; whoever drives the task may answer it with True to stop."""
+    """A sign of life within an epoch; whoever drives the task may answer it with True to stop.
+
+    `what` says what is done beside the epochs, such as describing the pictures at the end.
+    """
 
     done: int
     total: int
+    what: str = ""
 
 
 def ranges(count: int, size: int) -> Iterator[tuple[int, int]]:

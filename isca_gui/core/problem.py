@@ -9,9 +9,9 @@ import numpy as np
 
 from isca_gui.core import ssim
 from isca_gui.core.blocks import BlockGrid, centre
-from isca_gui.core.compiled import LANES
 from isca_gui.core.kernels import KernelSettings, Mercer, mercer
 from isca_gui.core.parallel import Tick
+from isca_gui.core.sizes import LANES, PIECE
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from isca_gui.core.settings import TrainingSettings
 
     Array = NDArray[np.floating[Any]]
-
-PIECE = 4 * LANES  # blocks that are worked on together; results do not depend on how pieces meet threads
 
 
 class Problem:

@@ -85,28 +85,30 @@ def look(label: str) -> Look:
     return Look(colour, label[:1].upper() or "?", label, (spare[number % len(spare)],))
 
 
-def vote_overlay(recognition: Recognition, height: int, width: int) -> Pixels:
+def vote_overlay(recognition: Recognition, height: int, width: int, spacing: int = 1) -> Pixels:
     """Draw what each block was taken for, as RGBA (height, width, 4).
 
     The fill's opacity is the block's confidence; other sizes than the picture's own give a larger or
-    smaller map with patterns and letters of the same size.
+    smaller map with patterns and letters of the same size. Patterns are `spacing` times as far apart, for
+    maps that are looked at from afar.
     """
     index = _block_of_pixel(recognition, height, width)
     winner = np.asarray(recognition.winner)
     confidence = np.clip(np.nan_to_num(np.asarray(recognition.confidence, np.float64)), 0, 1)
     looks = [*(look(label) for label in recognition.classes), look(UNDECIDED_LABEL)]
-    tiles = np.stack([pattern_mask(shown.patterns, _PERIOD, _PERIOD) for shown in looks]).astype(np.intp)
+    period = _PERIOD * spacing
+    tiles = np.stack([pattern_mask(shown.patterns, period, period, spacing) for shown in looks])
     inks = np.array([(shown.colour, _stroke_colour(shown.colour)) for shown in looks], np.uint8)
     opacities = np.stack([confidence, np.maximum(confidence, _FAINTEST_PATTERN)], axis=1)
     alphas = np.rint(255 * opacities).astype(np.uint8)
     here = winner[index]  # UNDECIDED is the last of the looks, drawn over below
-    lines = tiles[here, np.arange(height)[:, None] % _PERIOD, np.arange(width) % _PERIOD]
+    lines = tiles[here, np.arange(height)[:, None] % period, np.arange(width) % period].astype(np.intp)
     overlay = np.empty((height, width, 4), np.uint8)
     overlay[..., :3], overlay[..., 3] = inks[here, lines], alphas[index, lines]
     undecided = here == UNDECIDED
     if undecided.any():
         overlay[undecided] = 0
-        _hatch(overlay, undecided)
+        _hatch(overlay, undecided, spacing)
     for letter, top, left, scale in _letters(recognition, winner, height, width):
         _draw_letter(overlay, letter, top, left, scale)
     return overlay
@@ -160,13 +162,19 @@ def swatch(label: str, height: int, width: int) -> Pixels:
     return pixels
 
 
-def pattern_mask(patterns: tuple[str, ...], height: int, width: int) -> Mask:
-    """Give the pixels on the lines or dots of some patterns."""
-    tile = np.zeros((_PERIOD, _PERIOD), bool)
+def pattern_mask(patterns: tuple[str, ...], height: int, width: int, spacing: int = 1) -> Mask:
+    """Give the pixels on the lines or dots of some patterns, `spacing` times as far apart.
+
+    Lines get half as much thicker as they move apart, so that more of the picture is left between them.
+    """
+    stroke = max(1, spacing // 2)
+    fine, period = -(-_PERIOD * spacing // stroke), _PERIOD * spacing
+    tile = np.zeros((fine, fine), bool)
     y, x = np.indices(tile.shape)
     for name in patterns:
-        tile |= _PATTERNS[name](y, x)
-    whole: Mask = np.tile(tile, (-(-height // _PERIOD), -(-width // _PERIOD)))[:height, :width]
+        tile |= _PATTERNS[name](y, x, spacing // stroke)
+    tile = np.kron(tile, np.ones((stroke, stroke), bool))[:period, :period]
+    whole: Mask = np.tile(tile, (-(-height // period), -(-width // period)))[:height, :width]
     return whole
 
 
@@ -187,24 +195,26 @@ def _stroke_colour(colour: tuple[int, int, int]) -> tuple[int, int, int]:
     return int(colour[0] * 0.45), int(colour[1] * 0.45), int(colour[2] * 0.45)
 
 
-_PATTERNS = {
-    "plain": lambda y, x: x < 0,
-    "vertical": lambda y, x: (x % 4 == 1) & (y >= 0),
-    "horizontal": lambda y, x: (y % 4 == 1) & (x >= 0),
-    "rising": lambda y, x: (x + y) % 4 == 0,
-    "dots": lambda y, x: (x % 4 == 1) & (y % 4 == 1),
-    "crosses": lambda y, x: (abs(x - 3) == abs(y - 3)) & (abs(y - 3) < 3),
-    "grid": lambda y, x: (x == 0) | (y == 0),
-    "hatch": lambda y, x: ((y - x) % 8 < 2) & (x >= 0),
-    "shade": lambda y, x: ((y - x) % 8 == 2) & (x >= 0),
+_PATTERNS = {  # of row, column and how many times as far apart
+    "plain": lambda y, x, s: x < 0,
+    "vertical": lambda y, x, s: (x % (4 * s) == 1) & (y >= 0),
+    "horizontal": lambda y, x, s: (y % (4 * s) == 1) & (x >= 0),
+    "rising": lambda y, x, s: (x + y) % (4 * s) == 0,
+    "dots": lambda y, x, s: (x % (4 * s) == 1) & (y % (4 * s) == 1),
+    "crosses": lambda y, x, s: (abs(x - 3 * s) == abs(y - 3 * s)) & (abs(y - 3 * s) < 3 * s),
+    "grid": lambda y, x, s: (x == 0) | (y == 0),
+    "hatch": lambda y, x, s: ((y - x) % (8 * s) < 2) & (x >= 0),
+    "shade": lambda y, x, s: ((y - x) % (8 * s) == 2) & (x >= 0),
 }
 SEVERITY_COLOURS, CONFIDENCE_COLOURS = colours(_SEVERITY), colours(_CONFIDENCE)
 
 
-def _hatch(overlay: Pixels, inside: Mask) -> None:
+def _hatch(overlay: Pixels, inside: Mask, spacing: int = 1) -> None:
     """Draw undecided blocks: white lines, the picture visible between them."""
-    overlay[inside & pattern_mask(("shade",), *inside.shape)] = (0, 0, 0, 110)  # seen on white too
-    overlay[inside & pattern_mask(("hatch",), *inside.shape)] = 255
+    height, width = inside.shape
+    shade = pattern_mask(("shade",), height, width, spacing)
+    overlay[inside & shade] = (0, 0, 0, 110)  # seen on white too
+    overlay[inside & pattern_mask(("hatch",), height, width, spacing)] = 255
 
 
 def _block_of_pixel(recognition: Recognition, height: int, width: int) -> NDArray[np.intp]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFileDialog,
@@ -14,11 +15,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui import theme
 from isca_gui.actions import PICTURE_FILTER
 from isca_gui.panels.preview import KindBox, MseBox, chip
 from isca_gui.panels.step import (
     DONE,
     EMPTY,
+    FAILED,
     RECOGNISE,
     RUNNING,
     STALE,
@@ -32,8 +35,11 @@ from isca_gui.panels.step import (
     row,
 )
 from isca_gui.recognising import HIDDEN
+from isca_gui.session import Refused
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from PySide6.QtGui import QDragEnterEvent, QDropEvent
 
     from isca_gui.actions import Actions
@@ -46,6 +52,8 @@ _MAKE = "Distort the reference in this way and recognise it."
 _REVEAL = "Tell what was really done to the mystery picture."
 _AGAIN = "Recognise all pictures once more, with the run selected now."
 _REMOVE = "Take the selected picture off the list."
+_SAVE = "Save what was recognised in all pictures as a table (CSV), as isca classify writes it."
+_NUMBER = Qt.ItemDataRole.UserRole
 _NO_REFERENCE = "There is no reference picture yet."
 
 
@@ -53,22 +61,25 @@ class RecognisePanel(StepPanel):
     """Takes test pictures and lists what was recognised in them."""
 
     NAME, HEADING = RECOGNISE, "4  Recognise"
+    answered = Signal()  # what was asked for here has been recognised
 
     def __init__(
         self, session: Session, jobs: JobRunner, actions: Actions, parent: QWidget | None = None
     ) -> None:
         super().__init__(session, jobs, parent)
-        self._actions, self._filling = actions, False
+        self._actions, self._filling, self._asked = actions, False, False
         self.setAcceptDrops(True)
         self.open_button = button("Open pictures…", _OPEN, self.choose)
-        self.mystery_button = button("Mystery picture", _MYSTERY, actions.mystery)
+        self.mystery_button = button("Mystery picture", _MYSTERY, self.mystery)
         self.kind_box = KindBox("Kind to make", "Which distortion to make from the reference.")
         self.mse_box = MseBox("MSE to make", "How strong it is made.", 300)
         self.make_button = button("Make", _MAKE, self._on_make_clicked)
         self.list = _list()
+        self._shown: list[Tested | Refused] = []  # in the list, row by row
         self.reveal_button = button("Reveal", _REVEAL, self._on_reveal_clicked)
-        self.again_button = button("Again", _AGAIN, actions.recognise_again)
+        self.again_button = button("Again", _AGAIN, self._on_again_clicked)
         self.remove_button = button("Remove", _REMOVE, self._on_remove_clicked)
+        self.save_button = button("CSV…", _SAVE, self.save)
         self.words = faint()
         self.body.addLayout(row(self.open_button, self.mystery_button, 1))
         line = row(self.kind_box, self.mse_box, self.make_button)
@@ -77,7 +88,9 @@ class RecognisePanel(StepPanel):
         self.body.addWidget(JobBar(jobs, "recognise", "Progress of the recognition"))
         self.body.addWidget(self.list)
         self.body.addWidget(self.words)
-        self.body.addLayout(row(self.reveal_button, self.again_button, self.remove_button, 1))
+        self.body.addLayout(
+            row(self.reveal_button, self.again_button, self.remove_button, 1, self.save_button)
+        )
         self._connect()
         self._on_tested_changed()
 
@@ -85,7 +98,26 @@ class RecognisePanel(StepPanel):
         """Ask for picture files and recognise them."""
         paths, _ = QFileDialog.getOpenFileNames(self, "Open pictures to recognise", "", PICTURE_FILTER)
         if paths:
-            self._actions.recognise_files(paths)
+            self.recognise(paths)
+
+    def recognise(self, paths: Iterable[str]) -> None:
+        """Recognise picture files."""
+        self._asked = True
+        self._actions.recognise_files(paths)
+
+    def mystery(self) -> None:
+        """Let the model guess."""
+        self._asked = True
+        self._actions.mystery()
+
+    def save(self) -> None:
+        """Ask for a file and save the table of answers."""
+        if not self.session.tested and not self.session.refused:
+            self.session.say("warning", "There is nothing to save: no picture has been recognised yet.")
+            return
+        path, _ = QFileDialog.getSaveFileName(self, "Save the table", "answers.csv", "CSV table (*.csv)")
+        if path:
+            self._actions.save_answers(path if path.lower().endswith(".csv") else f"{path}.csv")
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Accept files."""
@@ -96,7 +128,7 @@ class RecognisePanel(StepPanel):
         """Recognise the files dropped."""
         paths = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
         event.acceptProposedAction()
-        self._actions.recognise_files(paths)
+        self.recognise(paths)
 
     def _connect(self) -> None:
         session = self.session
@@ -107,15 +139,25 @@ class RecognisePanel(StepPanel):
             *(session.reference_changed, session.dataset_changed, self.jobs.changed),
         ):
             signal.connect(self._refresh)
+        self.jobs.changed.connect(self._on_jobs_changed)
         self.list.currentItemChanged.connect(self._on_item_selected)
 
     # --- the list -------------------------------------------------------------------------------------------
 
     def _on_tested_changed(self) -> None:
+        """Show all pictures; where some have only been added, what is there stays."""
+        rows: list[Tested | Refused] = sorted(
+            (*self.session.tested, *self.session.refused), key=lambda each: each.number
+        )
+        same = 0
+        while same < min(len(rows), len(self._shown)) and rows[same] is self._shown[same]:
+            same += 1
         self._filling = True
-        self.list.clear()
-        for test in self.session.tested:
-            self.list.addTopLevelItem(self._item(test))
+        while self.list.topLevelItemCount() > same:
+            self.list.takeTopLevelItem(self.list.topLevelItemCount() - 1)
+        for each in rows[same:]:
+            self.list.addTopLevelItem(_refused(each) if isinstance(each, Refused) else self._item(each))
+        self._shown = rows
         self._filling = False
         self._on_tested_selected()
 
@@ -124,7 +166,7 @@ class RecognisePanel(StepPanel):
         verdict = recognition.verdict.label if recognition is not None else ""
         strength = f"{recognition.verdict.severity:.0f}" if recognition is not None else ""
         item = QTreeWidgetItem([test.name, verdict or "not yet", strength])
-        item.setData(0, Qt.ItemDataRole.UserRole, test.number)
+        item.setData(0, _NUMBER, test.number)
         if recognition is not None:
             item.setIcon(1, chip(verdict))
             item.setToolTip(1, recognition.verdict.sentence)
@@ -133,36 +175,57 @@ class RecognisePanel(StepPanel):
         return item
 
     def _on_item_selected(self) -> None:
-        item = self.list.currentItem()
-        if not self._filling and item is not None:
-            self.session.select_tested(item.data(0, Qt.ItemDataRole.UserRole))
+        each = self._current()
+        if self._filling or each is None:
+            return
+        if isinstance(each, Refused):
+            self._refresh()
+        else:
+            self.session.select_tested(each.number)
 
     def _on_tested_selected(self) -> None:
         test = self.session.test
         self._filling = True
-        for index in range(self.list.topLevelItemCount()):
+        for index, each in enumerate(self._shown):
             item = self.list.topLevelItem(index)
-            if (
-                item is not None
-                and test is not None
-                and item.data(0, Qt.ItemDataRole.UserRole) == test.number
-            ):
+            if each is test and item is not None:
                 self.list.setCurrentItem(item)
         self._filling = False
         self._refresh()
 
+    def _current(self) -> Tested | Refused | None:
+        """Give what is selected in the list."""
+        index = self.list.indexOfTopLevelItem(self.list.currentItem())
+        return self._shown[index] if 0 <= index < len(self._shown) else None
+
     # --- buttons --------------------------------------------------------------------------------------------
 
     def _on_make_clicked(self) -> None:
+        self._asked = True
         self._actions.recognise_made(self.kind_box.kind, self.mse_box.value(), len(self.session.tested) + 1)
 
     def _on_reveal_clicked(self) -> None:
         if self.session.test is not None:
             self._actions.reveal(self.session.test.number)
 
+    def _on_again_clicked(self) -> None:
+        self._asked = True
+        self._actions.recognise_again()
+
     def _on_remove_clicked(self) -> None:
-        if self.session.test is not None:
-            self.session.remove_tested(self.session.test.number)
+        current = self._current()
+        if isinstance(current, Refused):
+            left = tuple(each for each in self.session.refused if each is not current)
+            self.session.set_refused(left)
+        elif current is not None:
+            self.session.remove_tested(current.number)
+
+    def _on_jobs_changed(self) -> None:
+        """Tell when what was asked for here is answered."""
+        if self._asked and not self.jobs.running("recognise"):
+            self._asked = False
+            if self.session.test is not None and self.session.test.recognition is not None:
+                self.answered.emit()
 
     # --- states ---------------------------------------------------------------------------------------------
 
@@ -173,15 +236,19 @@ class RecognisePanel(StepPanel):
         enable(self.open_button, _OPEN, no_model)
         enable(self.mystery_button, _MYSTERY, no_model or no_reference)
         enable(self.make_button, _MAKE, no_model or no_reference)
-        enable(self.remove_button, _REMOVE, "" if test is not None else "No picture is selected.")
+        current = self._current()
+        enable(self.remove_button, _REMOVE, "" if current is not None else "No picture is selected.")
         hidden = test is not None and test.truth.startswith(HIDDEN)
         enable(self.reveal_button, _REVEAL, "" if hidden else "The selected picture is no mystery.")
         again = no_model if session.tested else "There are no pictures yet."
         enable(self.again_button, _AGAIN, again)
-        some = bool(session.tested)
-        for widget in (self.list, self.words, self.reveal_button, self.again_button, self.remove_button):
+        some = bool(session.tested or session.refused)
+        for widget in (
+            *(self.list, self.words, self.reveal_button),
+            *(self.again_button, self.remove_button, self.save_button),
+        ):
             widget.setVisible(some)
-        self.words.setText(_words(test))
+        self.words.setText(current.error if isinstance(current, Refused) else _words(test))
         self.set_state(*self._state())
         self.set_primary(self.open_button)
 
@@ -190,10 +257,11 @@ class RecognisePanel(StepPanel):
         if self.jobs.running("recognise"):
             return RUNNING, percent(self.jobs, "recognise")
         if not session.tested:
-            return EMPTY, ""
+            return (FAILED, "") if session.refused else (EMPTY, "")
         if any(session.tested_stale(test) for test in session.tested):
             return STALE, ""
-        return DONE, f"{len(session.tested)} pictures" if len(session.tested) > 1 else "1 picture"
+        count = f"{len(session.tested)} pictures" if len(session.tested) > 1 else "1 picture"
+        return DONE, f"{count}, {len(session.refused)} failed" if session.refused else count
 
 
 def _words(test: Tested | None) -> str:
@@ -202,6 +270,15 @@ def _words(test: Tested | None) -> str:
     truth = "" if test.truth.startswith(HIDDEN) or not test.truth else f"\nTruth: {test.truth}."
     found = test.recognition.verdict.sentence if test.recognition is not None else "Not recognised yet."
     return f"{found}{truth}"
+
+
+def _refused(refused: Refused) -> QTreeWidgetItem:
+    item = QTreeWidgetItem([refused.name, "✗ failed", ""])
+    item.setData(0, _NUMBER, refused.number)
+    item.setToolTip(0, refused.path or refused.name)
+    item.setToolTip(1, refused.error)
+    item.setForeground(1, QColor(theme.shades().error))
+    return item
 
 
 def _list() -> QTreeWidget:

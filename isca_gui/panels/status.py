@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QLabel, QProgressBar, QSizePolicy, QStatusBar, QToolButton, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QStatusBar, QToolButton, QWidget
 
 from isca_gui.panels.step import describe, set_property
+from isca_gui.steady import SteadyBar, SteadyLabel
 
 if TYPE_CHECKING:
     from isca_gui.actions import Actions
@@ -30,12 +31,13 @@ class StatusBar(QStatusBar):
         self._since: dict[str, float] = {}
         self.message_label = QLabel()
         self.message_label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.pixel_label, self.zoom_label, self.job_label = QLabel(), QLabel(), QLabel()
+        self.pixel_label = SteadyLabel(letters=22, right=True)
+        self.zoom_label = SteadyLabel(letters=6, right=True)
+        self.job_label = SteadyLabel(letters=46, right=True)
         self.pixel_label.setToolTip("Column, row and grey value under the pointer; 0 is black, 1 is white.")
         self.zoom_label.setToolTip("Screen pixels per picture pixel.")
-        self.bar = QProgressBar()
-        self.bar.setFixedSize(150, 12)
-        self.bar.setTextVisible(False)
+        self.bar = SteadyBar()
+        self.bar.setFixedSize(110, 12)
         self.bar.setAccessibleName("Progress of the job")
         self.stop_button = QToolButton()
         self.stop_button.setText("×")
@@ -64,9 +66,7 @@ class StatusBar(QStatusBar):
         if job is None:
             return
         self.job_label.setText(words(job))
-        share = job.share
-        self.bar.setRange(0, 0 if share is None else 1000)
-        self.bar.setValue(0 if share is None else round(1000 * share))
+        self.bar.show_share(job.share)
         stoppable = job.stoppable and not self._jobs.stopping(job.name)
         self.stop_button.setEnabled(stoppable)
         self.stop_button.setToolTip(_STOP if stoppable else "This ends by itself and cannot be stopped.")
@@ -92,6 +92,8 @@ class StatusBar(QStatusBar):
 
 def words(job: Job) -> str:
     """Say what a job does, how far it is and how long it still takes."""
+    if job.stopping:
+        return f"{job.title}, stopping… {job.what}"
     parts = [job.title, job.what, _left(job.seconds_left)]
     return ", ".join(part for part in parts if part)
 

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
-    QProgressBar,
     QPushButton,
     QSizePolicy,
     QSlider,
@@ -20,20 +19,23 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui.steady import SteadyBar
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from isca_gui.jobs import JobRunner
     from isca_gui.session import Session
 
-EMPTY, RUNNING, DONE, STALE, FAILED = "empty", "running", "done", "stale", "failed"
-_MARKS = {EMPTY: "○", RUNNING: "●", DONE: "✓", STALE: "⟳", FAILED: "✗"}
+EMPTY, RUNNING, DONE, STALE, FAILED, HALTED = "empty", "running", "done", "stale", "failed", "stopped"
+_MARKS = {EMPTY: "○", RUNNING: "●", DONE: "✓", STALE: "⟳", FAILED: "✗", HALTED: "■"}
 _SENTENCES = {
     EMPTY: "Nothing has been done here yet.",
     RUNNING: "This step is at work.",
     DONE: "This step is done.",
     STALE: "What is shown was made from other settings or another picture than those shown now.",
     FAILED: "The last attempt failed; Messages say why.",
+    HALTED: "It was stopped before its end. What it had is kept and can be used; Resume goes on from there.",
 }
 REFERENCE, DISTORT, TRAIN, RECOGNISE = "reference", "distort", "train", "recognise"
 
@@ -201,14 +203,13 @@ def row(*widgets: QWidget | int, spacing: int = 5) -> QHBoxLayout:
     return layout
 
 
-class JobBar(QProgressBar):
+class JobBar(SteadyBar):
     """A thin bar that shows how far the job of a name is, and hides when there is none."""
 
     def __init__(self, jobs: JobRunner, name: str, title: str) -> None:
         super().__init__()
         self._jobs, self._name = jobs, name
         self.setAccessibleName(title)
-        self.setTextVisible(False)
         self.setFixedHeight(6)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         jobs.changed.connect(self.refresh)
@@ -219,9 +220,7 @@ class JobBar(QProgressBar):
         job = self._jobs.job(self._name)
         self.setVisible(job is not None)
         if job is not None:
-            share = job.share
-            self.setRange(0, 0 if share is None else 1000)
-            self.setValue(0 if share is None else round(1000 * share))
+            self.show_share(job.share)
             self.setToolTip(f"{job.title}: {job.what}")
 
 

@@ -14,6 +14,7 @@ from isca_gui.panels.step import (
     DONE,
     EMPTY,
     FAILED,
+    HALTED,
     RUNNING,
     STALE,
     TRAIN,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 _TRAIN = "Learn a subspace for each block of the dataset (Ctrl+T)."
 _STOP = "Stop and keep the model of the last whole epoch (Esc)."
+_STOP_TEXT = "■ Stop and keep"
 _RESUME = "Go on from where the selected run stands, up to the epochs shown."
 _OWN = "Your own settings"
 
@@ -79,7 +81,7 @@ class TrainingPanel(StepPanel):
         self.name_edit.setVisible(False)
         self.form = SettingsForm(session)
         self.train_button = button("Train", _TRAIN, actions.train)
-        self.stop_button = button("■ Stop and keep", _STOP, actions.stop_training)
+        self.stop_button = button(_STOP_TEXT, _STOP, actions.stop_training)
         self.resume_button = button("Resume", _RESUME, self._on_resume_clicked)
         self.words = faint()
         self._lay_out()
@@ -166,8 +168,9 @@ class TrainingPanel(StepPanel):
             why = "There is no dataset yet: generate one."
         enable(self.train_button, _TRAIN, "A training is under way." if running else why)
         self.stop_button.setVisible(running)
-        stopping = "It is about to stop." if self.jobs.stopping("training") else ""
-        enable(self.stop_button, _STOP, stopping)
+        stopping = self.jobs.stopping("training")
+        self.stop_button.setText("Stopping…" if stopping else _STOP_TEXT)
+        enable(self.stop_button, _STOP, "It is about to stop." if stopping else "")
         enable(
             self.resume_button,
             _RESUME,
@@ -198,6 +201,8 @@ class TrainingPanel(StepPanel):
 
     def _words(self, running: bool) -> str:
         job, run = self.jobs.job("training"), self.session.run
+        if job is not None and job.stopping:
+            return f"Stopping… {job.what}"
         if running and job is not None:
             left = f", {job.seconds_left:.0f} s left" if job.seconds_left is not None else ""
             return f"{job.what}{left}"
@@ -211,6 +216,9 @@ class TrainingPanel(StepPanel):
             return RUNNING, percent(self.jobs, "training")
         if self._failed:
             return FAILED, ""
-        if self.session.run is None:
+        run = self.session.run
+        if run is None:
             return EMPTY, ""
-        return (STALE, "stale") if self.session.training_stale else (DONE, "")
+        if self.session.training_stale:
+            return STALE, ""
+        return (HALTED, "") if run.model.end == STOPPED else (DONE, "")

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from isca_gui import theme
+from isca_gui.flow import Flow, together
 from isca_gui.viewers import bases_drawing, layers
 from isca_gui.viewers.bases_drawing import MOST_SHOWN, ROWS, Drawing
 from isca_gui.viewers.canvas import PictureCanvas
@@ -136,15 +137,14 @@ class BasesViewer(Viewer):
         outer.addWidget(self._pages)
         self._first.view.cursor_changed.connect(self._on_cursor_changed)
 
-    def _controls(self) -> QHBoxLayout:
-        row = QHBoxLayout()
+    def _controls(self) -> Flow:
+        row = Flow()
         for text, widget in (("Component", self.component), ("Colours", self.colours)):
             label = QLabel(text, self)
             label.setBuddy(widget)
-            row.addWidget(label)
-            row.addWidget(widget)
+            row.addWidget(together(self, label, widget))
         row.addWidget(self.shared)
-        row.addStretch()
+        row.push()
         row.addWidget(zoom_buttons(self._first, self))
         things = [Thing(f"basis {row_}", row_, image=_Composed(self, row_)) for row_ in ROWS]
         patches = Thing("basis patches", "patches of the block", image=self.patches.composed)

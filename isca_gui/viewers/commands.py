@@ -74,9 +74,20 @@ def dataset_command(spec: DatasetSpec, picture: str, folder: str) -> str:
     return shlex.join(words)
 
 
+def model_file(name: str) -> str:
+    """Give the file that a run of a name is written to by the commands."""
+    return f"{name.replace(' ', '-').lower()}.isca"
+
+
+def classify_command(run: str, picture: str) -> str:
+    """Write the `isca classify` line for a run's name and a picture file."""
+    words = ["isca", "classify", model_file(run), f"./{picture}" if picture.startswith("-") else picture]
+    return shlex.join(words)
+
+
 def run_commands(settings: TrainingSettings, dataset: Dataset | None, picture: str | None, name: str) -> str:
     """Write all that is needed to train a run again from its reference picture."""
-    model = f"{name.replace(' ', '-').lower()}.isca"
+    model = model_file(name)
     spec = dataset.spec if dataset is not None else None
     if spec is None or picture is None:
         return train_command(settings, "dataset", model)

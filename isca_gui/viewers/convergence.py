@@ -7,62 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, Qt, QTimer
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtCore import QPointF, QTimer
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from isca_gui import theme
+from isca_gui.flow import Flow
+from isca_gui.steady import SteadyLabel
 from isca_gui.viewers.export import Thing, plot_thing
-from isca_gui.viewers.plots import add_menu, make_plot, style_plot
+from isca_gui.viewers.plots import LINE_ICON, add_menu, line_icon, line_pen, make_plot, style_plot
+from isca_gui.viewers.tracks import FIGURES, Track, round_end, round_range, thinned
 from isca_gui.viewers.viewer import NextStep, Viewer, need_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from PySide6.QtGui import QHideEvent, QShowEvent
 
     from isca_gui.actions import Actions
-    from isca_gui.core.settings import TrainingSettings
     from isca_gui.core.steps import Step
     from isca_gui.jobs import JobRunner
     from isca_gui.session import Session
 
 INTERVAL = 40  # milliseconds between two drawings: 25 Hz
 MOST_RUNS = 8  # the newest are drawn
-FIGURES = {
-    "error": ("Error at U", Qt.PenStyle.SolidLine, "The paper's criterion: f at the iterated U"),
-    "objective": ("Objective", Qt.PenStyle.DashLine, "f of the orthonormal basis; what counts"),
-    "primal": ("Primal", Qt.PenStyle.DotLine, "Primal residual ‖U − V‖"),
-    "dual": ("Dual", Qt.PenStyle.DashDotLine, "Dual residual ρ‖V − V before‖"),
-}
-
-
-class Track:
-    """The figures of one run, as far as they have come."""
-
-    def __init__(self, number: int, name: str, settings: TrainingSettings) -> None:
-        self.number, self.name, self.settings = number, name, settings
-        self.epochs: list[int] = []
-        self.values: dict[str, list[float]] = {figure: [] for figure in FIGURES}
-
-    def add(self, steps: Iterable[Step]) -> None:
-        """Take steps; figures that a log axis cannot show become gaps."""
-        for step in steps:
-            self.epochs.append(step.epoch)
-            for figure, values in self.values.items():
-                value = getattr(step, figure)
-                values.append(value if value > 0 and math.isfinite(value) else math.nan)
-
-    def text_at(self, epoch: float, figures: Iterable[str]) -> str:
-        """Say the figures of the epoch nearest to a place."""
-        if not self.epochs:
-            return ""
-        place = int(np.abs(np.asarray(self.epochs) - epoch).argmin())
-        parts = [
-            f"{FIGURES[figure][0]} {self.values[figure][place]:.4g}"
-            for figure in figures
-            if math.isfinite(self.values[figure][place])
-        ]
-        return f"{self.name}, epoch {self.epochs[place]}: {', '.join(parts)}"
 
 
 class ConvergenceViewer(Viewer):
@@ -77,6 +42,11 @@ class ConvergenceViewer(Viewer):
         self.tracks: dict[int, Track] = {}
         self.curves: dict[tuple[int, str], Any] = {}
         self._labels: dict[int, Any] = {}
+        self._looks: dict[
+            tuple[int, str], tuple[object, ...]
+        ] = {}  # of the curves: styling costs more than drawing
+        self._ranges: tuple[object, ...] = ()
+        self._by_hand = False  # the user has moved or zoomed the plot
         self._changed: set[int] = set()  # runs with something new to draw
         self.drawn = 0  # how often the plot was drawn
         self._timer = QTimer(self)
@@ -103,11 +73,11 @@ class ConvergenceViewer(Viewer):
             self._remove(number)
         for number, run in wanted.items():
             track = self.tracks.get(number)
-            if track is None or len(track.epochs) != len(run.model.steps):
+            if track is None or len(track) != len(run.model.steps):
                 self.tracks[number] = Track(number, run.name, run.settings)
                 self.tracks[number].add(run.model.steps)
             self.tracks[number].name = run.name
-        if live is not None and len(self.tracks.get(live.number, _NO_TRACK).epochs) < len(live.steps):
+        if live is not None and len(self.tracks.get(live.number, ())) < len(live.steps):
             self.tracks[live.number] = Track(live.number, live.name, live.settings)
             self.tracks[live.number].add(live.steps)
         self._changed |= set(self.tracks)
@@ -117,50 +87,65 @@ class ConvergenceViewer(Viewer):
     def restyle(self) -> None:
         """Take the theme's colours."""
         style_plot(self.plot)
-        self._changed |= set(self.tracks)
-        self._on_timer()
+        for figure, (_, dashes, _) in FIGURES.items():
+            self.boxes[figure].setIcon(line_icon(dashes, self.devicePixelRatioF()))
+        self._draw_all()
 
     # --- building ---------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        self.plot = make_plot("Convergence of the trainings", self, "value", "epoch")
+        self.plot = make_plot("Convergence of the trainings", self, "value", "epoch", log=True)
         self.plot.setLogMode(y=True)
         self.plot.setMouseEnabled(True, True)
+        self.plot.plotItem.disableAutoRange()  # it would lay the axes out anew with every epoch
+        self.plot.setRange(xRange=(0, 10), yRange=(-2, 0), padding=0)
+        self.plot.setMinimumHeight(90)
         self.cross = pg.InfiniteLine(angle=90, pen={"color": "#888888", "width": 1})
         self.cross.hide()
         self.plot.addItem(self.cross, ignoreBounds=True)
         self.plot.scene().sigMouseMoved.connect(self._on_mouse_moved)
+        self.plot.plotItem.vb.sigRangeChangedManually.connect(self._on_moved_by_hand)
         self.boxes: dict[str, QCheckBox] = {}
-        row = QHBoxLayout()
-        for figure, (title, style, tip) in FIGURES.items():
-            box = QCheckBox(f"{title}  {_DASHES[style]}", self)
+        row = Flow(spacing=10)
+        for figure, (title, _, tip) in FIGURES.items():
+            box = QCheckBox(title, self)
+            box.setIconSize(LINE_ICON)
             box.setChecked(True)
             box.setAccessibleName(f"Show {title.lower()}")
             box.setToolTip(tip)
             box.toggled.connect(self._on_box_toggled)
             self.boxes[figure] = box
             row.addWidget(box)
-        self.progress = QLabel(self)
-        row.addStretch()
-        row.addWidget(self.progress)
+        self.progress = SteadyLabel(self, letters=40, right=True)
+        self.fit_button = QToolButton(self)
+        self.fit_button.setText("Fit")
+        self.fit_button.setAccessibleName("Fit the plot")
+        self.fit_button.setToolTip("Show all epochs again, after moving or zooming with the mouse")
+        self.fit_button.clicked.connect(self.fit)
+        row.push()
+        row.addWidget(self.fit_button)
         things = (plot_thing("convergence", self.plot.plotItem),
                   Thing("convergence", "table of the figures", table=self.rows))  # fmt: skip
         row.addWidget(self.exporter.button(*things))
         add_menu(self.plot, lambda: self.exporter.menu(*things))
-        self.readout = QLabel(" ", self)
-        self.readout.setWordWrap(True)
+        self.readout = SteadyLabel(self)
         layout = QVBoxLayout(self.content)
-        layout.setContentsMargins(6, 6, 6, 6)
+        layout.setContentsMargins(6, 4, 6, 2)
+        layout.setSpacing(2)
         layout.addLayout(row)
         layout.addWidget(self.plot, 1)
-        layout.addWidget(self.readout)
+        below = QHBoxLayout()
+        below.addWidget(self.readout, 3)
+        below.addWidget(self.progress, 2)
+        layout.addLayout(below)
 
     def rows(self) -> list[tuple[object, ...]]:
         """Give all figures as a table."""
         rows: list[tuple[object, ...]] = [("run", "name", "epoch", *FIGURES)]
         for track in self.tracks.values():
-            columns = [track.values[figure] for figure in FIGURES]
-            rows += [(track.number, track.name, *row) for row in zip(track.epochs, *columns, strict=True)]
+            columns = [values.tolist() for values in track.values.values()]
+            epochs = track.epochs.astype(int).tolist()
+            rows += [(track.number, track.name, *row) for row in zip(epochs, *columns, strict=True)]
         return rows
 
     # --- drawing ----------------------------------------------------------------------------------------
@@ -183,51 +168,77 @@ class ConvergenceViewer(Viewer):
             self._timer.stop()
             return
         changed, self._changed = self._changed, set()
+        self._set_ranges()
         for number in changed & set(self.tracks):
             self._draw(self.tracks[number])
         self.drawn += 1
 
+    def fit(self) -> None:
+        """Show all epochs, also of those to come."""
+        self._by_hand, self._ranges = False, ()
+        self._draw_all()
+
+    def _set_ranges(self) -> None:
+        """Make room in steps: axes that change with every epoch cost more than the curves."""
+        shown = [track for track in self.tracks.values() if len(track)]
+        values = [track.values[figure] for track in shown for figure in self._figures()]
+        upright = round_range(values)
+        if self._by_hand or upright is None:
+            return
+        ranges = (round_end(max(track.epochs[-1] for track in shown)), *upright)
+        if ranges != self._ranges:
+            self._ranges = ranges
+            self.plot.setRange(xRange=(0, ranges[0]), yRange=upright, padding=0, disableAutoRange=True)
+
+    def _figures(self) -> list[str]:
+        return [figure for figure, box in self.boxes.items() if box.isChecked()]
+
     def _draw(self, track: Track) -> None:
-        colour = theme.RUN_COLOURS[(track.number - 1) % len(theme.RUN_COLOURS)]
-        run = self.session.run
-        chosen = self.session.live.number if self.session.live else run.number if run else 0
-        epochs, last = np.asarray(track.epochs, float), math.nan
-        single = len(track.epochs) == 1  # a baseline: one point
-        for figure, (_, style, _) in FIGURES.items():
-            values = np.asarray(track.values[figure], float)
-            curve = self.curves.get((track.number, figure))
-            if curve is None:
-                curve = self.plot.plot(connect="finite")
-                curve.setDownsampling(auto=True, method="peak")
-                curve.setClipToView(True)
-                self.curves[track.number, figure] = curve
-            width = 2.5 if track.number == chosen else 1.2
-            curve.setPen({"color": colour, "width": width, "style": style})
+        live, run = self.session.live, self.session.run
+        chosen = live.number if live else run.number if run else 0
+        width = 2 if track.number == chosen else 1
+        low, high = self.plot.plotItem.vb.viewRange()[0] if self._by_hand else (-math.inf, math.inf)
+        colour, last = theme.RUN_COLOURS[(track.number - 1) % len(theme.RUN_COLOURS)], math.nan
+        for figure, values in track.values.items():
+            curve = self._curve(track, figure, colour, width)
+            finite = np.isfinite(values)
+            shown = self.boxes[figure].isChecked() and bool(finite.any())
+            curve.setData(*(thinned(track.epochs, values, low, high) if shown else ([], [])))
+            if shown and not math.isfinite(last):
+                last = float(values[finite][-1])
+        self._label(track, colour, last)
+
+    def _curve(self, track: Track, figure: str, colour: str, width: int) -> Any:
+        """Give a curve in its style; that is set only where it has changed."""
+        key = track.number, figure
+        if key not in self.curves:
+            self.curves[key] = self.plot.plot(connect="finite")
+        curve, single = self.curves[key], len(track) == 1  # a baseline: one point
+        look = colour, width, single
+        if self._looks.get(key) != look:
+            self._looks[key] = look
+            curve.setPen(line_pen(colour, width, FIGURES[figure][1]))
             curve.setSymbol("s" if single else None)
             curve.setSymbolBrush(colour)
             curve.setSymbolPen(colour)
             curve.setSymbolSize(8)
-            shown = self.boxes[figure].isChecked() and bool(np.isfinite(values).any())
-            curve.setData(epochs if shown else [], values if shown else [])
-            if shown and not math.isfinite(last):
-                last = values[np.isfinite(values)][-1]
-        self._label(track, colour, last)
+        return curve
 
     def _label(self, track: Track, colour: str, last: float) -> None:
         """Write the run's number at the end of its curve: runs differ by more than colour."""
         label = self._labels.get(track.number)
         if label is None:
-            label = pg.TextItem(anchor=(1, 1))
+            label = pg.TextItem(str(track.number), color=colour, anchor=(1, 1))
             self.plot.addItem(label, ignoreBounds=True)
             self._labels[track.number] = label
-        label.setText(str(track.number), color=colour)
-        label.setVisible(math.isfinite(last) and bool(track.epochs))
+        label.setVisible(math.isfinite(last) and len(track) > 0)
         if label.isVisible():
             label.setPos(track.epochs[-1], math.log10(last))
 
     def _remove(self, number: int) -> None:
         self.tracks.pop(number, None)
         for figure in FIGURES:
+            self._looks.pop((number, figure), None)
             curve = self.curves.pop((number, figure), None)
             if curve is not None:
                 self.plot.removeItem(curve)
@@ -238,6 +249,15 @@ class ConvergenceViewer(Viewer):
     # --- what happens -----------------------------------------------------------------------------------
 
     def _on_box_toggled(self) -> None:
+        self._draw_all()
+
+    def _on_moved_by_hand(self) -> None:
+        """Leave the ranges to the user, and draw what lies in them in full."""
+        self._by_hand = True
+        self._changed |= set(self.tracks)
+        self._timer.start()
+
+    def _draw_all(self) -> None:
         self._changed |= set(self.tracks)
         self._on_timer()
 
@@ -271,7 +291,7 @@ class ConvergenceViewer(Viewer):
             return
         epoch = box.mapSceneToView(place).x()
         self.cross.setPos(epoch)
-        figures = [figure for figure, check in self.boxes.items() if check.isChecked()]
+        figures = self._figures()
         newest = sorted(self.tracks.values(), key=lambda track: -track.number)[:3]
         self.readout.setText("    ".join(filter(None, (track.text_at(epoch, figures) for track in newest))))
 
@@ -284,15 +304,6 @@ class ConvergenceViewer(Viewer):
         """Draw what came meanwhile."""
         super().showEvent(event)
         self._on_timer()
-
-
-_DASHES = {
-    Qt.PenStyle.SolidLine: "——",
-    Qt.PenStyle.DashLine: "– –",
-    Qt.PenStyle.DotLine: "·····",
-    Qt.PenStyle.DashDotLine: "–·–",
-}
-_NO_TRACK = Track(0, "", None)  # type: ignore[arg-type]
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QHelpEvent, QImage, QPainter, QPen
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from isca_gui import theme
+from isca_gui.core.distortions import ORIGINAL
 from isca_gui.core.votes_picture import look
 
 if TYPE_CHECKING:
@@ -58,8 +59,13 @@ class ConfusionMatrix(QWidget):
         rows: list[tuple[object, ...]] = [("true", *self.columns, "recall")]
         for row, label in enumerate(self.classes):
             total = max(int(self.counts[row].sum()), 1)
-            rows.append((label, *map(int, self.counts[row]), f"{self.counts[row, row] / total:.4f}"))
+            recall = "" if self.is_alone(row) else f"{self.counts[row, row] / total:.4f}"
+            rows.append((label, *map(int, self.counts[row]), recall))
         return rows
+
+    def is_alone(self, row: int) -> bool:
+        """Whether a row is that of the original: left out, nothing of its class is left to find it by."""
+        return self.classes[row] == ORIGINAL and int(self.counts[row].sum()) <= 1
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -142,7 +148,8 @@ class ConfusionMatrix(QWidget):
             total = max(int(self.counts[row].sum()), 1)
             for column in range(self.counts.shape[1]):
                 count = int(self.counts[row, column])
-                shade = _mixed(paper, accent, count / total)
+                alone = self.is_alone(row)
+                shade = _mixed(paper, ink, 0.15) if alone else _mixed(paper, accent, count / total)
                 box = self.cell_rect(row, column, size)
                 painter.fillRect(box, shade)
                 painter.setPen(QPen(_mixed(paper, ink, 0.3), 1))
@@ -211,6 +218,12 @@ class ConfusionMatrix(QWidget):
         """Say what a cell holds."""
         count, total = int(self.counts[row, column]), int(self.counts[row].sum())
         true, said = look(self.classes[row]).title, look(self.columns[column]).title
+        if self.is_alone(row):
+            taken = f" It is nearest to {said}." if count else ""
+            return (
+                "The original is alone in its class and cannot be found without itself: this row is no "
+                f"error, and is not counted.{taken}"
+            )
         if row == column:
             return f"{count} of {total} pictures of {true} were recognised."
         return f"{count} of {total} pictures of {true} were taken for {said}."

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from isca_gui import theme
 from isca_gui.core.distortions import DISTORTIONS, mse
+from isca_gui.flow import Column, Flow
 from isca_gui.viewers import gallery, layers
 from isca_gui.viewers.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from isca_gui.actions import Actions
     from isca_gui.core.dataset import Dataset
     from isca_gui.jobs import JobRunner
-    from isca_gui.session import Session
+    from isca_gui.session import Reference, Session
     from isca_gui.viewers.layers import Layer
 
 SIDE_BY_SIDE, SWIPE, BLINK, DIFFERENCE, SIMILARITY = "side", "swipe", "blink", "difference", "ssim"
@@ -88,6 +89,9 @@ class PicturesViewer(Viewer):
         self._left = self._right = 0  # numbers of the pictures in the large view
         self._shown: Comparison | None = None
         self._newest = Newest(jobs, "comparison", "Comparing two pictures", self)
+        self.alone = PictureCanvas("Reference picture, with nothing made of it yet", self._empty)
+        self._alone: Reference | None = None  # what it shows
+        self._empty.put_above(self.alone)
         self._blink = QTimer(self)
         self._blink.setInterval(_BLINK_MILLISECONDS)
         self._blink.timeout.connect(self._on_blink)
@@ -104,6 +108,8 @@ class PicturesViewer(Viewer):
     def redraw(self) -> None:
         """Lay out the dataset and choose its middle picture."""
         dataset = self.session.dataset
+        if dataset is None:
+            self._show_alone(self.session.reference)
         if dataset is self._dataset:
             return
         self._dataset = dataset
@@ -115,6 +121,15 @@ class PicturesViewer(Viewer):
         self.jobs.start("thumbnails", "Making thumbnails", lambda: gallery.thumbnails(dataset),
                         done=self._on_thumbnails)  # fmt: skip
         self.choose(min(len(dataset.entries) - 1, max(len(dataset.entries) // 2, 1)))
+
+    def _show_alone(self, reference: Reference | None) -> None:
+        """Show the reference large as long as nothing was made of it."""
+        self.alone.setVisible(reference is not None)
+        if reference is None or reference is self._alone:
+            return
+        self._alone = reference
+        self._newest.ask(lambda: layers.grey_layer(reference.picture), self.alone.set_layer)
+        self.alone.set_caption(reference.name)
 
     def choose(self, number: int) -> None:
         """Show a picture of the dataset large."""
@@ -160,7 +175,7 @@ class PicturesViewer(Viewer):
             panes.addWidget(widget, stretch)
         self.info, self.readout = QLabel(self), QLabel(" ", self)
         self.info.setWordWrap(True)
-        large = QWidget(self)
+        large = Column(self)
         column = QVBoxLayout(large)
         column.setContentsMargins(0, 0, 0, 0)
         column.addLayout(self._controls())
@@ -170,15 +185,15 @@ class PicturesViewer(Viewer):
         splitter = QSplitter(Qt.Orientation.Vertical, self)
         splitter.addWidget(large)
         splitter.addWidget(self.table)
-        splitter.setSizes([560, 160])
+        splitter.setSizes([1000, 100])
         splitter.setStretchFactor(1, 0)
         splitter.setStretchFactor(0, 1)
         layout = QVBoxLayout(self.content)
         layout.setContentsMargins(6, 6, 6, 6)
         layout.addWidget(splitter)
 
-    def _controls(self) -> QHBoxLayout:
-        row = QHBoxLayout()
+    def _controls(self) -> Flow:
+        row = Flow()
         self.modes: dict[str, QToolButton] = {}
         group = QButtonGroup(self)
         for mode, (text, tip) in MODES.items():
@@ -191,9 +206,8 @@ class PicturesViewer(Viewer):
         tip = "put the chosen picture in the reference's place, to compare others with it"
         self._pin = ChoiceButton("Compare with this", tip, self)
         self._pin.toggled.connect(self._on_pin_toggled)
-        row.addSpacing(12)
         row.addWidget(self._pin)
-        row.addStretch()
+        row.push()
         row.addWidget(zoom_buttons(self.left, self))
         row.addWidget(self.exporter.button(*self._things()))
         return row

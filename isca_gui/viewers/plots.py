@@ -2,27 +2,68 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap
 
 from isca_gui import theme
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from PySide6.QtWidgets import QMenu, QWidget
 
+_LABEL_ROOM = 26  # pixels that a label of an upright axis needs
 
-def make_plot(name: str, parent: QWidget, left: str, bottom: str) -> Any:
+
+class LogAxis(pg.AxisItem):  # type: ignore[misc]
+    """An upright axis of powers of ten with as many labels as there is room for."""
+
+    def __init__(self) -> None:
+        super().__init__("left")
+        self.setStyle(maxTextLevel=0, autoExpandTextSpace=False)
+        self.setWidth(62)
+
+    def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
+        """Give labelled places, and faint ones between them."""
+        low, high = sorted((low, high))
+        per_decade = size / max(high - low, 1e-9)
+        decades = range(math.floor(low), math.ceil(high) + 1)
+        every = max(math.ceil(_LABEL_ROOM / per_decade), 1)
+        # The nearest two of these are 1 to 2: 0.30 of a decade; of 1, 3: 0.48.
+        digits = (
+            (1, 2, 5)
+            if 0.3 * per_decade > _LABEL_ROOM
+            else (1, 3)
+            if 0.45 * per_decade > _LABEL_ROOM
+            else (1,)
+        )
+        labelled = [d + math.log10(digit) for d in decades if d % every == 0 for digit in digits]
+        finer = range(1, 10) if per_decade > 60 else (1,)
+        rest = [d + math.log10(digit) for d in decades for digit in finer]
+        inside = [value for value in labelled if low <= value <= high]
+        between = [value for value in rest if low <= value <= high and value not in inside]
+        return [(1.0, inside), (1.0, between)]
+
+    def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
+        """Write numbers as they are read."""
+        return [f"{10**value:.0e}" if not -4 < value < 5 else f"{10**value:.4g}" for value in values]
+
+
+def make_plot(name: str, parent: QWidget, left: str, bottom: str, *, log: bool = False) -> Any:
     """Make a plot with named axes; its own menu makes room for ours."""
-    plot = pg.PlotWidget(parent)
+    plot = pg.PlotWidget(parent, **({"axisItems": {"left": LogAxis()}} if log else {}))
     plot.setAccessibleName(name)
     plot.setLabel("left", left)
     plot.setLabel("bottom", bottom)
     for side in ("left", "bottom"):
-        plot.getAxis(side).enableAutoSIPrefix(False)
+        axis = plot.getAxis(side)
+        axis.enableAutoSIPrefix(False)
+        # The grid lies in the axes: without a cache they are drawn anew under every change of a curve.
+        axis.setCacheMode(pg.QtWidgets.QGraphicsItem.CacheMode.DeviceCoordinateCache)
     plot.showGrid(x=True, y=True, alpha=0.25)
     plot.setMenuEnabled(False)
     plot.hideButtons()
@@ -42,6 +83,29 @@ def style_plot(plot: Any) -> None:
         axis.setTextPen(shades.text)
     if plot.plotItem.legend is not None:
         plot.plotItem.legend.setLabelTextColor(shades.text)
+
+
+def line_pen(colour: str, width: float, dashes: Sequence[float]) -> QPen:
+    """Make a pen whose dashes are in pixels, whatever its width."""
+    pen: QPen = pg.mkPen(colour, width=width)
+    if dashes:
+        pen.setDashPattern([length / width for length in dashes])
+        pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+    return pen
+
+
+LINE_ICON = QSize(36, 10)
+
+
+def line_icon(dashes: Sequence[float], ratio: float) -> QIcon:
+    """Draw a line in the theme's text colour, for a legend."""
+    pixmap = QPixmap(LINE_ICON * ratio)
+    pixmap.setDevicePixelRatio(ratio)
+    pixmap.fill(QColor(0, 0, 0, 0))
+    with QPainter(pixmap) as painter:
+        painter.setPen(line_pen(theme.shades().text, 2, dashes))
+        painter.drawLine(0, LINE_ICON.height() // 2, LINE_ICON.width(), LINE_ICON.height() // 2)
+    return QIcon(pixmap)
 
 
 def add_menu(plot: Any, menu: Callable[[], QMenu]) -> None:

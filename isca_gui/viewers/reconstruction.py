@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QComboBox,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QSlider,
     QStackedWidget,
@@ -20,6 +19,7 @@ from PySide6.QtWidgets import (
 from isca_gui import theme
 from isca_gui.core.distortions import mse
 from isca_gui.core.model import NotInvertible
+from isca_gui.flow import Flow, together
 from isca_gui.viewers import layers
 from isca_gui.viewers.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
@@ -99,7 +99,7 @@ class ReconstructionViewer(Viewer):
         self.source = QComboBox(self)
         self.source.setAccessibleName("Picture to reconstruct")
         self.source.setToolTip("Any training picture or test picture")
-        self.source.setMinimumContentsLength(28)
+        self.source.setMinimumContentsLength(22)
         self.source.currentIndexChanged.connect(self._rebuild)
         self.slider = QSlider(Qt.Orientation.Horizontal, self)
         self.slider.setAccessibleName("Number of components")
@@ -147,14 +147,15 @@ class ReconstructionViewer(Viewer):
         outer.setContentsMargins(6, 6, 6, 6)
         outer.addWidget(self._pages)
 
-    def _controls(self, first: PictureCanvas) -> QHBoxLayout:
-        row = QHBoxLayout()
-        for text, widget, stretch in (("Picture", self.source, 1), ("Components", self.slider, 1)):
-            label = QLabel(text, self)
-            label.setBuddy(widget)
-            row.addWidget(label)
-            row.addWidget(widget, stretch)
-        row.addWidget(self.count)
+    def _controls(self, first: PictureCanvas) -> Flow:
+        row = Flow()
+        names = {text: QLabel(text, self) for text in ("Picture", "Components")}
+        names["Picture"].setBuddy(self.source)
+        names["Components"].setBuddy(self.slider)
+        self.slider.setMinimumWidth(140)
+        row.addWidget(together(self, names["Picture"], self.source))
+        row.addWidget(together(self, names["Components"], self.slider, self.count))
+        row.push()
         row.addWidget(zoom_buttons(first, self))
         things = [Thing(name.lower(), name.lower(), image=canvas.composed) for name, canvas in
                   self.canvases.items()]  # fmt: skip

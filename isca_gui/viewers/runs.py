@@ -236,7 +236,7 @@ class RunsViewer(Viewer):
     def rename(self) -> None:
         """Edit the name in the table."""
         rows = self.table.selectionModel().selectedRows()
-        if rows:
+        if rows and self.table.state() != QTableView.State.EditingState:  # the name may be edited already
             self.table.edit(self.model.index(rows[0].row(), NAME))
 
     def ask_export(self) -> None:

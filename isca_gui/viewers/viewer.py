@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
+    QScrollArea,
     QSizePolicy,
     QStackedLayout,
     QToolButton,
@@ -61,9 +62,10 @@ class Viewer(QWidget):
         self._outdated = True
         self._empty = _EmptyPage(self)
         self.content = QWidget(self)
+        self._area = _area(self.content)  # in a small window it is scrolled
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
-        self._stack.addWidget(self.content)
+        self._stack.addWidget(self._area)
         self.jobs.changed.connect(self._on_jobs_changed)
 
     @property
@@ -112,7 +114,7 @@ class Viewer(QWidget):
         step = self.needs()
         if step is not None:
             self._empty.show_step(step, self.jobs)
-        self._stack.setCurrentWidget(self._empty if step is not None else self.content)
+        self._stack.setCurrentWidget(self._empty if step is not None else self._area)
         self.redraw()
 
     def _on_jobs_changed(self) -> None:
@@ -177,6 +179,7 @@ class _EmptyPage(QWidget):
         self.text.setWordWrap(True)
         self.text.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.button = QPushButton(self)
+        self.button.setAccessibleName("Next step")
         self.button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.button.clicked.connect(self._on_clicked)
         layout = QVBoxLayout(self)
@@ -184,6 +187,13 @@ class _EmptyPage(QWidget):
         layout.addWidget(self.text)
         layout.addWidget(self.button, alignment=Qt.AlignmentFlag.AlignHCenter)
         layout.addStretch()
+
+    def put_above(self, widget: QWidget) -> None:
+        """Show something above the words; it takes the room."""
+        layout = self.layout()
+        assert isinstance(layout, QVBoxLayout)
+        layout.setContentsMargins(6, 6, 6, 6)
+        layout.insertWidget(0, widget, 1)
 
     def show_step(self, step: NextStep, jobs: JobRunner) -> None:
         self._step = step
@@ -201,6 +211,15 @@ class _EmptyPage(QWidget):
     def _on_clicked(self) -> None:
         if self._step is not None:
             self._step.work()
+
+
+def _area(content: QWidget) -> QScrollArea:
+    area = QScrollArea()
+    area.setWidget(content)
+    area.setWidgetResizable(True)
+    area.setFrameShape(QScrollArea.Shape.NoFrame)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    return area
 
 
 def need_dataset(session: Session, actions: Actions) -> NextStep | None:
@@ -248,7 +267,7 @@ class ChoiceButton(QToolButton):
     _STYLE = (
         "QToolButton { padding: 3px 7px; border: 1px solid palette(mid); border-radius: 3px;"
         " color: palette(button-text); background: palette(button); }"
-        "QToolButton:checked { background: palette(highlight); color: palette(highlighted-text); }"
+        "QToolButton:checked { background: palette(mid); font-weight: 600; }"
         "QToolButton:focus { border-color: palette(highlight); }"
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -12,8 +12,10 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
+    QSizePolicy,
     QSlider,
     QSplitter,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -23,38 +25,27 @@ from isca_gui.viewers.block_details import BlockDetails, distances
 from isca_gui.viewers.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
 from isca_gui.viewers.export import Thing
-from isca_gui.viewers.layers import grey_layer, pixel_image
 from isca_gui.viewers.legend import Legend
 from isca_gui.viewers.viewer import ChoiceButton, Newest, NextStep, Viewer, need_run, zoom_buttons
+from isca_gui.viewers.vote_drawing import (
+    CONFIDENCE,
+    MAPS,
+    SEVERITY,
+    VOTES,
+    draw_map,
+    ordered_shares,
+    spacing_at,
+)
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QHideEvent, QImage, QKeyEvent
 
     from isca_gui.actions import Actions
-    from isca_gui.core.recognition import Recognition
     from isca_gui.jobs import JobRunner
     from isca_gui.session import Session, Tested
     from isca_gui.viewers.layers import Layer
 
-VOTES, CONFIDENCE, SEVERITY = "votes", "confidence", "severity"
-MAPS = {
-    VOTES: ("Class", "what each block was taken for; the fainter, the less sure"),
-    CONFIDENCE: ("Confidence", "how sure the vote of each block is"),
-    SEVERITY: ("Severity", "how strong the damage of each block is, as MSE"),
-}
-_DRAW = {
-    VOTES: votes_picture.vote_overlay,
-    CONFIDENCE: votes_picture.confidence_overlay,
-    SEVERITY: votes_picture.severity_overlay,
-}
-
-
-def draw_map(kind: str, tested: Tested) -> tuple[Layer, QImage | None]:
-    """Draw a test picture and one of its maps."""
-    height, width = tested.picture.shape
-    if tested.recognition is None:
-        return grey_layer(tested.picture), None
-    return grey_layer(tested.picture), pixel_image(_DRAW[kind](tested.recognition, height, width))
+_OPACITY = 60  # per cent, at first
 
 
 class VoteMapViewer(Viewer):
@@ -68,6 +59,7 @@ class VoteMapViewer(Viewer):
         super().__init__(session, jobs, actions, parent)
         self.kind = VOTES
         self._tested: Tested | None = None
+        self._spacing = 1  # of the patterns drawn
         self._newest = Newest(jobs, "vote map", "Drawing the map", self)
         self._build()
         for signal in (
@@ -112,8 +104,10 @@ class VoteMapViewer(Viewer):
 
     def _build(self) -> None:
         self.canvas = PictureCanvas("Test picture with its map", self)
-        self.canvas.set_overlay_opacity(0.7)
+        self.canvas.set_overlay_opacity(_OPACITY / 100)
         self.canvas.view.cursor_changed.connect(self._on_cursor_changed)
+        self.canvas.view.changed.connect(self._on_zoomed)
+        self.canvas.installEventFilter(self)  # a fitted picture has another zoom at another size
         self.canvas.menu = lambda: self.exporter.menu(*self._things())
         self.bar = ColourBar("Scale of the map", self)
         self.legend = Legend(self)
@@ -123,6 +117,7 @@ class VoteMapViewer(Viewer):
         self.verdict.setWordWrap(True)
         self.verdict.setTextFormat(Qt.TextFormat.PlainText)
         self.verdict.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.verdict.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         font = self.verdict.font()
         font.setPointSizeF(font.pointSizeF() * 1.15)
         self.verdict.setFont(font)
@@ -171,7 +166,7 @@ class VoteMapViewer(Viewer):
         self.opacity.setAccessibleName("Opacity of the map")
         self.opacity.setToolTip("Opacity of the map; hold Space to see the picture alone")
         self.opacity.setRange(0, 100)
-        self.opacity.setValue(70)
+        self.opacity.setValue(_OPACITY)
         self.opacity.setMaximumWidth(140)
         self.opacity.valueChanged.connect(self._on_opacity_changed)
         label = QLabel("Opacity", self)
@@ -195,11 +190,16 @@ class VoteMapViewer(Viewer):
         texts.addLayout(stale)
         row = QHBoxLayout()
         row.addLayout(texts, 1)
-        self.copy = _button("Copy", "Copy the verdict", self)
+        self.copy, self.save = QToolButton(self), QToolButton(self)
         self.copy.clicked.connect(self._on_copy)
-        self.save = _button("Save…", "Save the verdict as a text", self)
         self.save.clicked.connect(lambda: self.exporter.ask(self._verdict_thing()))
-        for button in (self.copy, self.save):
+        for button, text, tip in (
+            (self.copy, "Copy", "Copy the verdict"),
+            (self.save, "Save…", "Save the verdict as a text"),
+        ):
+            button.setText(text)
+            button.setAccessibleName(tip)
+            button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
             row.addWidget(button, alignment=Qt.AlignmentFlag.AlignTop)
         return row
 
@@ -249,7 +249,19 @@ class VoteMapViewer(Viewer):
     def _draw(self) -> None:
         tested, kind = self._tested, self.kind
         if tested is not None:
-            self._newest.ask(lambda: draw_map(kind, tested), self._on_drawn)
+            self._spacing = spacing = self._wanted_spacing()
+            self._newest.ask(lambda: draw_map(kind, tested, spacing), self._on_drawn)
+
+    def _wanted_spacing(self) -> int:
+        """Give the spacing of patterns for the zoom shown, also for a picture that is not shown yet."""
+        if self._tested is None or self.canvas.layer is not None or not self.canvas.width():
+            return spacing_at(self.canvas.zoom())
+        height, width = self._tested.picture.shape
+        return spacing_at(min(self.canvas.width() / width, self.canvas.height() / height))
+
+    def _on_zoomed(self) -> None:
+        if self.kind == VOTES and self.isVisible() and self._wanted_spacing() != self._spacing:
+            self._draw()
 
     def _on_drawn(self, drawn: tuple[Layer, QImage | None]) -> None:
         layer, overlay = drawn
@@ -331,6 +343,20 @@ class VoteMapViewer(Viewer):
         QGuiApplication.clipboard().setText(self.verdict_text().strip())
         self.session.say("info", "The verdict is on the clipboard.")
 
+    def ask_save_map(self) -> None:
+        """Ask for a file and save the map."""
+        self.exporter.ask(self._things()[0])
+
+    def ask_save_votes(self) -> None:
+        """Ask for a file and save the votes of all blocks."""
+        self.exporter.ask(self._things()[3])
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Draw patterns anew when the picture's pane has another size."""
+        if event.type() == QEvent.Type.Resize:
+            self._on_zoomed()
+        return super().eventFilter(watched, event)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Space hides the map while it is held."""
         if event.key() == Qt.Key.Key_Space:
@@ -349,14 +375,6 @@ class VoteMapViewer(Viewer):
         """Do not stay without the map when Space is released elsewhere."""
         self.canvas.set_overlay_shown(True)
         super().hideEvent(event)
-
-
-def ordered_shares(found: Recognition) -> dict[str, float]:
-    """Give the shares of all classes, the largest first, undecided last."""
-    shares = dict(found.verdict.shares)
-    undecided = shares.pop("undecided", 0.0)
-    ordered = sorted(shares, key=lambda label: -shares[label])
-    return {**{label: shares[label] for label in ordered}, "undecided": undecided}
 
 
 def _button(text: str, tip: str, parent: QWidget) -> QPushButton:

@@ -1,0 +1,194 @@
+"""All runs in one table: how well each recognises, what it left of the structure, and how long it took."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QPushButton,
+    QTableWidget,
+    QTableWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from isca_gui.session import METHOD_TITLES
+from isca_gui.viewers.commands import settings_in_short
+from isca_gui.viewers.export import Thing
+from isca_gui.viewers.viewer import NextStep, Viewer, need_run
+
+if TYPE_CHECKING:
+    from isca_gui.actions import Actions
+    from isca_gui.jobs import JobRunner
+    from isca_gui.session import Run, Session
+
+RANDOM = "random"
+# title, what it is, and the higher the better (1), the lower (−1), or neither (0)
+COLUMNS = (
+    ("Run", "Name of the run", 0),
+    ("Method", "What was learned about each block", 0),
+    ("Settings", "What differs from the published settings", 0),
+    ("Leave one out", "Share of the distorted pictures recognised without knowing them; high is good", 1),
+    ("Blocks right", "Share of their blocks that vote for the truth; high is good", 1),
+    ("Objective", "Mean SSIM distance left by the orthonormal basis; low is good", -1),
+    ("Seconds", "Time of training; low is good", -1),
+)  # fmt: skip
+_UNKNOWN = "–"
+
+
+def figures(run: Run) -> tuple[float | None, ...]:
+    """Give the figures of a run in the order of the columns; None is not known."""
+    found, steps = run.evaluation, run.model.steps
+    objective = steps[-1].objective if steps else run.model.state.objective
+    accuracies = (found.accuracy, found.block_accuracy) if found is not None else (None, None)
+    return (*accuracies, float(objective), float(run.model.state.seconds))
+
+
+def words(figure: float | None, column: int) -> str:
+    """Write a figure as its column has it."""
+    if figure is None:
+        return _UNKNOWN
+    return f"{figure:.1%}" if column < 2 else f"{figure:.5f}" if column == 2 else f"{figure:.1f}"
+
+
+class ComparisonViewer(Viewer):
+    """The runs side by side, with the random subspace as what any method must beat."""
+
+    TITLE = "Comparison"
+
+    def __init__(
+        self, session: Session, jobs: JobRunner, actions: Actions, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(session, jobs, actions, parent)
+        self._build()
+        for signal in (session.runs_changed, session.run_selected, session.dataset_changed,
+                       session.reference_changed):  # fmt: skip
+            signal.connect(self.outdated)
+        jobs.changed.connect(self._update_button)
+
+    def needs(self) -> NextStep | None:
+        """Need a trained model."""
+        return None if self.session.runs else need_run(self.session, self.actions_)
+
+    def redraw(self) -> None:
+        """Fill the table; the best of each column is bold."""
+        runs = self.session.runs
+        values = [figures(run) for run in runs]
+        best = [_best(column, [row[column] for row in values]) for column in range(4)]
+        self.table.setRowCount(len(runs))
+        for row, (run, found) in enumerate(zip(runs, values, strict=True)):
+            method = METHOD_TITLES.get(run.settings.method, run.settings.method)
+            name = f"{run.name}, other data" if run.stale else run.name
+            texts = (name, method, settings_in_short(run.settings))
+            for column, text in enumerate(texts):
+                self.table.setItem(row, column, _item(text))
+            for column, figure in enumerate(found):
+                bold = figure is not None and figure == best[column]
+                self.table.setItem(row, 3 + column, _item(words(figure, column), right=True, bold=bold))
+        self.hint.setText(self._hint(runs))
+        self._update_button()
+
+    def rows(self) -> list[tuple[object, ...]]:
+        """Give the table for a file."""
+        head: list[tuple[object, ...]] = [tuple(title for title, _, _ in COLUMNS)]
+        return head + [
+            (run.name, run.settings.method, settings_in_short(run.settings),
+             *("" if figure is None else figure for figure in figures(run)))
+            for run in self.session.runs
+        ]  # fmt: skip
+
+    def evaluate(self) -> None:
+        """Evaluate all runs that have not been."""
+        for run in self._missing():
+            self.actions_.evaluate(run.number)
+
+    # --- inside -----------------------------------------------------------------------------------------
+
+    def _build(self) -> None:
+        self.table = QTableWidget(0, len(COLUMNS), self)
+        self.table.setHorizontalHeaderLabels([title for title, _, _ in COLUMNS])
+        for column, (_, tip, _) in enumerate(COLUMNS):
+            head = self.table.horizontalHeaderItem(column)
+            if head is not None:
+                head.setToolTip(tip)
+        self.table.setAccessibleName("Comparison of all runs")
+        self.table.setToolTip("All runs; the best figure of each column is bold")
+        self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
+        self.table.setSelectionMode(QTableWidget.SelectionMode.SingleSelection)
+        self.table.setAlternatingRowColors(True)
+        self.table.setTabKeyNavigation(False)
+        self.table.verticalHeader().hide()
+        self.table.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 8)
+        self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        self.table.horizontalHeader().setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
+        self.table.itemActivated.connect(self._on_activated)
+        self.hint = QLabel(self)
+        self.hint.setWordWrap(True)
+        self.button = QPushButton("Evaluate all", self)
+        self.button.setAccessibleName("Evaluate all runs that have not been")
+        self.button.clicked.connect(self.evaluate)
+        row = QHBoxLayout()
+        row.addWidget(self.hint, 1)
+        row.addWidget(self.button)
+        row.addWidget(self.exporter.button(Thing("comparison", "table", table=self.rows)))
+        layout = QVBoxLayout(self.content)
+        layout.setContentsMargins(6, 6, 6, 6)
+        layout.addWidget(self.table, 1)
+        layout.addLayout(row)
+
+    def _hint(self, runs: tuple[Run, ...]) -> str:
+        random = [run for run in runs if run.settings.method == RANDOM]
+        if not random:
+            return "Train the method 'Random subspace' as well: what it reaches, any method must beat."
+        if random[-1].evaluation is None:
+            return f"{random[-1].name} is what any method must beat; it has not been evaluated yet."
+        return f"{random[-1].name} reaches {random[-1].evaluation.accuracy:.1%}: any method must beat that."
+
+    def _missing(self) -> list[Run]:
+        return [run for run in self.session.runs if run.evaluation is None]
+
+    def _update_button(self) -> None:
+        if not self.isVisible():
+            return
+        busy = any(self.jobs.running(f"evaluation {run.number}") for run in self.session.runs)
+        why = "Runs are being evaluated." if busy else "" if self._missing() else "All runs are evaluated."
+        self.button.setEnabled(not why)
+        self.button.setToolTip(why or "Recognise every training picture as if it were not known")
+
+    def _on_activated(self, item: QTableWidgetItem) -> None:
+        if item.row() < len(self.session.runs):
+            self.session.select_run(self.session.runs[item.row()].number)
+
+
+def _best(column: int, values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    if len(known) < 2:
+        return None
+    return max(known) if COLUMNS[3 + column][2] > 0 else min(known)
+
+
+def _item(text: str, right: bool = False, bold: bool = False) -> QTableWidgetItem:
+    item = QTableWidgetItem(text)
+    item.setToolTip(text)
+    if right:
+        item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+    if bold:
+        font = QFont()
+        font.setBold(True)
+        item.setFont(font)
+    return item
+
+
+if __name__ == "__main__":
+    import sys
+
+    from isca_gui.viewers._alone import alone
+
+    sys.exit(alone(ComparisonViewer))

@@ -1,0 +1,112 @@
+"""What the menu of results does: the paper's experiments as a job, and what can be saved and copied."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from isca_gui.viewers.commands import classify_command
+from isca_gui.viewers.export import safe_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from isca_gui.jobs import JobRunner
+    from isca_gui.session import Session
+    from isca_gui.viewers.vote_map import VoteMapViewer
+
+JOB = "reproduce"
+_NO_TEST = "No picture has been recognised yet. Open one in step 4."
+
+
+class Results(QObject):
+    """Acts on what the session has found."""
+
+    def __init__(
+        self,
+        session: Session,
+        jobs: JobRunner,
+        votes: VoteMapViewer,
+        show: Callable[[str], None],
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._session, self._jobs, self._widget = session, jobs, parent
+        self._votes, self._show = votes, show
+
+    def compare(self) -> None:
+        """Show all runs in one table."""
+        self._show("comparison")
+
+    # --- the paper --------------------------------------------------------------------------------------
+
+    def ask_reproduce(self, quick: bool = False) -> None:
+        """Ask for a folder and run the paper's experiments on the reference."""
+        if self._session.reference is None:
+            self._session.say("warning", "There is no reference picture yet. Open one first.")
+            return
+        if self._jobs.running(JOB):
+            self._session.say("warning", "The paper is being reproduced already. Stop that first.")
+            return
+        title = "Folder for the report: a new or empty one, or that of a reproduction to go on with"
+        folder = QFileDialog.getExistingDirectory(self._widget, title)
+        if folder:
+            self.reproduce(folder, quick)
+
+    def reproduce(self, folder: str, quick: bool = False) -> None:
+        """Run the paper's experiments on the reference; stopped, they go on in the same folder next time."""
+        reference = self._session.reference
+        if reference is None:
+            return
+
+        def make() -> Generator[Any, None, Any]:
+            from isca_gui.core import paper
+
+            return (yield from paper.reproduce(reference.picture, folder, quick=quick, name=reference.name))
+
+        self._jobs.start(JOB, "Reproducing the paper", make, done=self._on_reproduced)
+
+    def _on_reproduced(self, results: Any) -> None:
+        report = Path(results.report).absolute()
+        self._session.say("info", f"The paper was reproduced; the report is '{report}'.")
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(report)))
+
+    # --- recognition ------------------------------------------------------------------------------------
+
+    def save_map(self) -> None:
+        """Ask for a file and save the vote map of the selected picture."""
+        if self._recognised():
+            self._show("vote_map")
+            self._votes.ask_save_map()
+
+    def save_votes(self) -> None:
+        """Ask for a file and save the votes of all blocks of the selected picture."""
+        if self._recognised():
+            self._show("vote_map")
+            self._votes.ask_save_votes()
+
+    def copy_command(self) -> None:
+        """Copy the line that recognises the selected picture on the command line."""
+        test = self._session.test
+        run = self._session.run_of(test.run) if test is not None else None
+        if test is None or run is None:
+            self._session.say("warning", _NO_TEST)
+            return
+        picture = test.path or f"{safe_name(test.name)}.png"
+        QGuiApplication.clipboard().setText(classify_command(run.name, picture))
+        first = "" if test.path else f" The picture must be saved as '{picture}' first."
+        self._session.say(
+            "info",
+            f"The command that recognises {test.name} is on the clipboard. Export the model first.{first}",
+        )
+
+    def _recognised(self) -> bool:
+        test = self._session.test
+        if test is None or test.recognition is None:
+            self._session.say("warning", _NO_TEST)
+            return False
+        return True

@@ -1,0 +1,97 @@
+"""Start the real program, bring it to a moment, close it: `python -m tests.gui.closing MOMENT MILLISECONDS`.
+
+The exit code is the program's own. A line on standard output says when the window was told to close, which
+is so many milliseconds after the moment.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QTimer
+
+from isca_gui import app
+from isca_gui.core.settings import DatasetSpec, TrainingSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MOMENTS = ("start", "generating", "preview", "admm", "kernel", "recognising", "stopping", "evaluating")
+_SPEC = DatasetSpec(kinds=("blur", "jpeg", "gaussian-noise"), levels=(100.0, 300.0, 600.0))
+_KERNEL = TrainingSettings(method="kernel-isca", kernel="rbf", epochs=1000)
+
+
+class Driver:
+    """Presses buttons one after the other, each when the one before has done its work, then closes."""
+
+    def __init__(self, window: Any, moment: str, delay: int) -> None:
+        self.window, self._delay = window, delay
+        self._steps = list(self._plan(moment))
+        self._timer = QTimer(window)
+        self._timer.timeout.connect(self._on_timer)
+        self._timer.start(5)
+
+    def _plan(self, moment: str) -> list[tuple[Callable[[], bool], Callable[[], object]]]:
+        window, session, jobs = self.window, self.window.session, self.window.jobs
+        panel, trainer = window.dataset_panel, window.training_panel
+        settings = _KERNEL if moment == "kernel" else TrainingSettings(epochs=100_000)
+        short = moment in ("recognising", "evaluating")
+        settings = TrainingSettings(method="pca") if short else settings
+        restore = (lambda: True, lambda: session.restore(_SPEC, settings))
+        ready = (lambda: session.reference is not None, lambda: None)
+        generate = (lambda: panel.generate_button.isEnabled(), panel.generate_button.click)
+        train = (lambda: trainer.train_button.isEnabled(), trainer.train_button.click)
+        trained = (lambda: len(session.runs) > 0, lambda: None)
+        learning = (lambda: session.live is not None and len(session.live.steps) > 1, lambda: None)
+        if moment == "start":
+            return []
+        if moment == "preview":
+            return [restore, ready, (lambda: True, lambda: panel.preview.slider.setValue(1234))]
+        if moment == "generating":
+            return [ready, generate, (lambda: jobs.running("dataset"), lambda: None)]
+        if moment == "kernel":
+            return [restore, ready, generate, train, (lambda: jobs.running("training"), lambda: None)]
+        if moment in ("admm", "stopping"):
+            stop = [(lambda: True, trainer.stop_button.click)] if moment == "stopping" else []
+            return [restore, ready, generate, train, learning, *stop]
+        begun = [restore, ready, generate, train, trained]
+        if moment == "recognising":
+            mystery = (lambda: window.recognise_panel.mystery_button.isEnabled(), window.commands_.mystery)
+            return [*begun, mystery, (lambda: True, window.commands_.mystery)]
+        return [*begun, (lambda: bool(jobs.jobs()), lambda: None)]
+
+    def _on_timer(self) -> None:
+        if self._steps:
+            ready, work = self._steps[0]
+            if ready():
+                self._steps.pop(0)
+                work()
+            return
+        self._timer.stop()
+        QTimer.singleShot(self._delay, self.window, self._close)
+
+    def _close(self) -> None:
+        os.write(1, f"closing {time.time():.6f}\n".encode())
+        self.window.close()
+
+
+def main() -> None:
+    """Run the program as its command does."""
+    moment, delay = sys.argv[1], int(sys.argv[2])
+    before = app.make_window
+    drivers = []
+
+    def make_window(preferences: Any) -> Any:
+        window = before(preferences)
+        drivers.append(Driver(window, moment, delay))
+        return window
+
+    app.make_window = make_window
+    app.main([])
+
+
+if __name__ == "__main__":
+    main()
