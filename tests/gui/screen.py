@@ -163,8 +163,8 @@ class Program:
         """Click the middle of a widget; the steps are scrolled until it is seen."""
         for wheel in (0, *[5] * 12, *[4] * 24):
             if wheel:
-                x, y, _, _ = self.state["widgets"]["steps"]
-                self.screen.click(x + 5, y + 5, wheel, 2)
+                x, y, _, height = self.state["window"]  # the steps are at its left
+                self.screen.click(x + 8, y + height // 2, wheel, 2)
                 time.sleep(0.2)
             place = self._settled(name, 5.0 if "_panel/" not in name else 0.4)
             if place is not None:
