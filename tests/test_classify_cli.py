@@ -21,7 +21,17 @@ from PIL import Image
 from isca_gui import cli
 from isca_gui.cli import classify as command
 from isca_gui.cli import common
-from isca_gui.core import archive, batch, descriptor, image, map_picture, recognition, samples, votes_picture
+from isca_gui.core import (
+    answers,
+    archive,
+    batch,
+    descriptor,
+    image,
+    map_picture,
+    recognition,
+    samples,
+    votes_picture,
+)
 from isca_gui.core.archive import load_model, save_model
 from isca_gui.core.dataset import generate
 from isca_gui.core.image import ImageError
@@ -140,7 +150,7 @@ def test_json_is_one_document_with_fixed_keys(data: Path, isca: Callable[..., Do
         *(str(data / "m.isca"), "extended", "evidence", 1),
     ]
     first, second = document["pictures"]
-    assert list(first) == list(second) == KEYS == list(command.KEYS)
+    assert list(first) == list(second) == KEYS == list(answers.KEYS)
     assert (first["label"], first["parts"], first["runner_up"]) == ("original", [], None)
     assert first["sentence"].startswith("This is the original")
     assert (second["file"], second["label"]) == (str(data / "saved.jpg"), "jpeg")

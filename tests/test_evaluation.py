@@ -97,7 +97,8 @@ def literal_verdict(model: Model, left_out: int, descriptor: str, rule: str) -> 
             return "original", right
     most = max(shares.values())
     winners = [label for label, share in shares.items() if share == most]
-    return winners[0] if len(winners) == 1 and most else UNDECIDED_LABEL, right
+    outvoted = rule == "majority" and votes.count(UNDECIDED_LABEL) / len(votes) > most
+    return winners[0] if len(winners) == 1 and most and not outvoted else UNDECIDED_LABEL, right
 
 
 @pytest.mark.parametrize("rule", RULES)

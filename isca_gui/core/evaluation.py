@@ -154,10 +154,11 @@ def fresh(
     recogniser = Recogniser(model, descriptor)
     kinds = [name for name in recogniser.neighbours.classes if name in DISTORTIONS]
     recogniser.neighbours.usual  # noqa: B018 - once, before the threads start
-    (others,) = yield from _all(
-        lambda _: plan_untrained(reference, count, seed), range(1), "measuring untrained kinds", threads
-    )
-    trials = plan(count, seed, kinds) + others
+    trials = plan(count, seed, kinds)
+    total = len(trials) + count * len(untrained.UNTRAINED)
+    task = _all(lambda _: plan_untrained(reference, count, seed), range(1), "measuring", threads)
+    (others,) = yield from _as_none_of(task, total)
+    trials += others
 
     def one(index: int) -> Outcome | None:
         trial = trials[index]
@@ -259,6 +260,17 @@ def _by_label(outcomes: list[Outcome], right: Callable[[Outcome], bool]) -> dict
 def _mean(values: Iterable[float]) -> float:
     found = list(values)
     return float(np.mean(found)) if found else float("nan")
+
+
+def _as_none_of(task: Generator[Progress, None, Result], total: int) -> Generator[Progress, None, Result]:
+    """Run what comes before a longer work, whose parts are those that count."""
+    while True:
+        try:
+            report = next(task)
+        except StopIteration as end:
+            result: Result = end.value
+            return result
+        yield Progress(0, total, report.what)
 
 
 def _all(

@@ -15,7 +15,7 @@ from isca_gui.core.problem import block_pieces, kernel_settings
 from isca_gui.core.sizes import PIECE
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from numpy.typing import NDArray
 
@@ -47,11 +47,19 @@ class KernelPart:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """What a model remembers of its training pictures: labels, MSE, and descriptors (block, image, p + 3)."""
+    """What a model remembers of its training pictures: labels, MSE, and descriptors (block, image, p + 3).
+
+    A training that was stopped must answer at once: its descriptors are worked out when first asked for.
+    """
 
     labels: tuple[str, ...]
     levels: tuple[float, ...]
-    descriptors: NDArray[np.float32]
+    source: NDArray[np.float32] | Callable[[], NDArray[np.float32]]
+
+    @cached_property
+    def descriptors(self) -> NDArray[np.float32]:
+        """Descriptors of all training pictures (block, image, p + 3)."""
+        return self.source() if callable(self.source) else self.source
 
 
 @dataclass(frozen=True, eq=False)

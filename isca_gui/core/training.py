@@ -5,16 +5,17 @@ from __future__ import annotations
 import threading
 from concurrent.futures import Future, wait
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from isca_gui.core import admm, baselines, compiled, direct
 from isca_gui.core.blocks import BlockGrid
-from isca_gui.core.descriptor import describe_training
+from isca_gui.core.descriptor import describe, describe_training
 from isca_gui.core.model import Known, Model, kernel_part
 from isca_gui.core.parallel import Tick, Workers
 from isca_gui.core.problem import kernel_problem, linear_problem
 from isca_gui.core.settings import SettingsError
-from isca_gui.core.steps import CONVERGED, Cancelled, Step
+from isca_gui.core.steps import CONVERGED, STOPPED, Cancelled, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -59,8 +60,11 @@ def train(
             steps = (resume.steps if resume is not None else ()) + result.steps
             model = Model(settings, grid, result.state, result.end, steps, kernel=part, dataset=digest)
         del problem  # large, and no longer needed
-        found = yield from describe_training(model, dataset.pictures, workers)
         levels = tuple(entry.achieved_mse for entry in dataset.entries)
+        if model.end == STOPPED:
+            later = partial(describe, model, dataset.pictures)
+            return replace(model, known=Known(dataset.labels, levels, later))
+        found = yield from describe_training(model, dataset.pictures, workers)
         return replace(model, known=Known(dataset.labels, levels, found))
     finally:
         workers.close()
