@@ -356,7 +356,8 @@ def execute(command: str, arguments: Sequence[str]) -> int:
         return become(["isca_gui", *arguments])
     if command == "bench":
         return become(["isca_gui.cli", "bench", *arguments])
-    return run_stages(STAGES | ({"pytest": ["pytest", *arguments]} if command == "test" else {}))
+    tests = ["pytest", "-n", "2", "--dist", "loadfile", *arguments]  # two at a time: many of them wait
+    return run_stages(STAGES | ({"pytest": tests} if command == "test" else {}))
 
 
 def main(arguments: Sequence[str]) -> int:
