@@ -18,8 +18,10 @@ def main() -> int:
 
 
 def has_display() -> bool:
-    """Whether a window would be seen; a platform that was asked for by name is taken as it is."""
-    if os.environ.get("QT_QPA_PLATFORM") or not sys.platform.startswith("linux"):
+    """Whether a window would be seen."""
+    if os.environ.get("QT_QPA_PLATFORM") in ("offscreen", "minimal"):
+        return False
+    if not sys.platform.startswith("linux"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 

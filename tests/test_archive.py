@@ -283,7 +283,7 @@ def test_labels_and_levels_are_kept_exactly(small: Model, label: str, level: flo
 
 def test_descriptors_of_another_byte_order_are_kept(small: Model, tmp_path: Path) -> None:
     assert small.known is not None
-    turned = replace(small.known, descriptors=small.known.descriptors.astype(">f4"))
+    turned = replace(small.known, source=small.known.descriptors.astype(">f4"))
     save_model(tmp_path / "a.isca", replace(small, known=turned))
     assert_same(small, load_model(tmp_path / "a.isca"))
 
@@ -340,12 +340,12 @@ def remembering(model: Model, **change: object) -> Model:
         (lambda m: remembering(m, levels=(0.0, 9.0, "9")), "level"),
         (lambda m: remembering(m, labels=(), levels=()), "descriptors"),
         (lambda m: remembering(m, labels=("original",) * 4, levels=(0.0,) * 4), "does not fit"),
-        (lambda m: remembering(m, descriptors=m.known.descriptors[:1]), "does not fit"),
-        (lambda m: remembering(m, descriptors=m.known.descriptors[:, :2]), "does not fit"),
-        (lambda m: remembering(m, descriptors=m.known.descriptors[:, :, :4]), "does not fit"),
-        (lambda m: remembering(m, descriptors=m.known.descriptors.astype(np.float64)), "float32"),
-        (lambda m: remembering(m, descriptors=m.known.descriptors.astype(np.int32)), "int32"),
-        (lambda m: remembering(m, descriptors=m.known.descriptors * np.nan), "not finite"),
+        (lambda m: remembering(m, source=m.known.descriptors[:1]), "does not fit"),
+        (lambda m: remembering(m, source=m.known.descriptors[:, :2]), "does not fit"),
+        (lambda m: remembering(m, source=m.known.descriptors[:, :, :4]), "does not fit"),
+        (lambda m: remembering(m, source=m.known.descriptors.astype(np.float64)), "float32"),
+        (lambda m: remembering(m, source=m.known.descriptors.astype(np.int32)), "int32"),
+        (lambda m: remembering(m, source=m.known.descriptors * np.nan), "not finite"),
     ],
 )
 def test_what_could_not_be_read_is_not_written(

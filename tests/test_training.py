@@ -320,7 +320,7 @@ def test_the_number_of_threads_changes_nothing(many, choice, precision):
 # ------------------------------------------------------------------------------------------- stopping in time
 
 LIMIT = 0.1  # seconds
-TRIES = 3  # other processes may take the processor away once, but hardly three times
+TRIES = 12  # other tests run beside these and may take the processor away
 
 
 def answer(made, choice, when):
@@ -365,6 +365,8 @@ def test_a_stop_is_answered_while_kernels_are_prepared(large):
         with pytest.raises(Cancelled, match="no model"):
             task.send(True)
         shortest = min(shortest, time.perf_counter() - begun)
+        if shortest < LIMIT:
+            break
     assert shortest < LIMIT
 
 
