@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QEventLoop, Qt, QTimer
 
-from isca_gui.core.descriptor import DESCRIBING
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 
 if TYPE_CHECKING:
@@ -44,27 +43,16 @@ def run(window: MainWindow, seconds: float) -> int:
 
 
 def _stop(window: MainWindow) -> float:
-    """Press Stop; give the milliseconds after which the window said so and the solver had stopped."""
-    session, jobs = window.session, window.jobs
-    button = window.training_panel.stop_button
-
-    def stopped() -> bool:
-        job = jobs.job("training")
-        return session.live is None or (job is not None and job.what == DESCRIBING)
-
+    """Press Stop; give the milliseconds after which the model is kept."""
+    session, button = window.session, window.training_panel.stop_button
     start = time.perf_counter()
     button.click()
     _wait(session, lambda: not button.isEnabled() or session.live is None)
     seen = 1000 * (time.perf_counter() - start)
-    _wait(session, stopped)
-    ended = 1000 * (time.perf_counter() - start)
     _wait(session, lambda: session.live is None)
     kept = 1000 * (time.perf_counter() - start)
-    sys.stdout.write(
-        f"stop: shown after {seen:.0f} ms, solver stopped after {ended:.0f} ms, "
-        f"model kept after {kept:.0f} ms (it describes the pictures first)\n"
-    )
-    return max(seen, ended)
+    sys.stdout.write(f"stop: shown after {seen:.0f} ms, model kept after {kept:.0f} ms\n")
+    return kept
 
 
 def beats(seconds: float) -> list[float]:

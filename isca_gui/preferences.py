@@ -7,45 +7,28 @@ another version is left at its default, each value on its own.
 from __future__ import annotations
 
 import json
-import os
-import sys
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from isca_gui.core import files
+from isca_gui.core.fields import has_type
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.user_folders import user_folder
+
+if TYPE_CHECKING:
+    import os
 
 MOST_RECENT = 10
 _LARGEST = 4 * 2**20
-_TYPES: dict[str, tuple[type, ...]] = {  # annotation of a field: types of its value
-    "str": (str,),
-    "int": (int,),
-    "float": (int, float),
-    "int | None": (int, type(None)),
-    "float | None": (int, float, type(None)),
-    "tuple[str, ...]": (tuple,),
-    "tuple[float, ...]": (tuple,),
-}
 Settings = TypeVar("Settings", DatasetSpec, TrainingSettings)
-
-
-def config_folder() -> Path:
-    """Give the folder in which this user's programs keep their settings."""
-    if sys.platform == "win32":
-        base = os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming"
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Application Support"
-    else:
-        base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
-    return Path(base) / "isca-studio"
 
 
 class Preferences:
     """The preferences file, read at once and written when asked."""
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
-        self.path = Path(path) if path is not None else config_folder() / "preferences.json"
+        self.path = Path(path) if path is not None else user_folder("config") / "preferences.json"
         self.problem = ""  # why the file could not be used, for a message
         stored = self._read()
         self.geometry = _text(stored.get("geometry"))
@@ -123,4 +106,4 @@ def _settings(kind: type[Settings], value: Any) -> Settings | None:
 
 def _has_types(made: Any) -> bool:
     """Tell whether all values have the types they should have: True or 4.0 would pass for a number."""
-    return all(type(getattr(made, each.name)) in _TYPES[str(each.type)] for each in fields(made))
+    return all(has_type(each, getattr(made, each.name)) for each in fields(made))

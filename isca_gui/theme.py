@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QColor, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
-from isca_gui.core.distortions import DISTORTIONS, ORIGINAL, TABLE
+from isca_gui.core.distortions import DISTORTIONS, ORIGINAL
+from isca_gui.core.distortions import UNDECIDED_LABEL as UNDECIDED
+from isca_gui.core.votes_picture import look
 
 SYSTEM, LIGHT, DARK = "system", "light", "dark"
 CHOICES = {SYSTEM: "As the system", LIGHT: "Light", DARK: "Dark"}
-UNDECIDED = "undecided"
 PICTURE_GREY = "#808080"  # behind pictures, in both themes
 RUN_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5FB5", "#8C6D31")
 
@@ -33,33 +33,26 @@ class ClassStyle:
         return QBrush(QColor(self.colour), self.pattern)
 
 
-_PATTERNS = {
-    "contrast": Qt.BrushStyle.HorPattern,
-    "gaussian-noise": Qt.BrushStyle.Dense5Pattern,
-    "luminance": Qt.BrushStyle.VerPattern,
-    "blur": Qt.BrushStyle.BDiagPattern,
-    "impulse": Qt.BrushStyle.DiagCrossPattern,
-    "jpeg": Qt.BrushStyle.CrossPattern,
+_BRUSHES = {
+    "plain": Qt.BrushStyle.SolidPattern,
+    "horizontal": Qt.BrushStyle.HorPattern,
+    "dots": Qt.BrushStyle.Dense5Pattern,
+    "vertical": Qt.BrushStyle.VerPattern,
+    "rising": Qt.BrushStyle.BDiagPattern,
+    "crosses": Qt.BrushStyle.DiagCrossPattern,
+    "grid": Qt.BrushStyle.CrossPattern,
+    "hatch": Qt.BrushStyle.FDiagPattern,
 }
-CLASS_STYLES: dict[str, ClassStyle] = {
-    ORIGINAL: ClassStyle("#999999", "O", "Original", Qt.BrushStyle.SolidPattern),
-    **{row.name: ClassStyle(row.colour, row.letter, row.title, _PATTERNS[row.name]) for row in TABLE},
-    UNDECIDED: ClassStyle("#FFFFFF", "?", "Undecided", Qt.BrushStyle.FDiagPattern),
-}
-_SPARE = ("#7A5FB5", "#8C6D31", "#3A9AB2", "#B23A48", "#6B8E23", "#4B5D8A")
 
 
 def class_style(label: str) -> ClassStyle:
-    """Give the style of a label; mixtures and labels of imported folders get one that is always the same."""
-    if label in CLASS_STYLES:
-        return CLASS_STYLES[label]
-    colour = _SPARE[hashlib.sha256(label.encode()).digest()[0] % len(_SPARE)]
-    rows = [DISTORTIONS.get(name) for name in label.split("+")]
-    if len(rows) > 1 and all(rows):
-        letter = "+".join(row.letter for row in rows if row)
-        title = " + ".join(row.title for row in rows if row)
-        return ClassStyle(colour, letter, title, Qt.BrushStyle.Dense4Pattern)
-    return ClassStyle(colour, label[:1].upper() or "?", label, Qt.BrushStyle.Dense6Pattern)
+    """Give the style of a label: that of the maps, with the pattern of a mixture's first part."""
+    found = look(label)
+    colour, letters = QColor(*found.colour).name().upper(), "+".join(found.letter)
+    return ClassStyle(colour, letters, found.title, _BRUSHES[found.patterns[0]])
+
+
+CLASS_STYLES = {label: class_style(label) for label in (ORIGINAL, *DISTORTIONS, UNDECIDED)}
 
 
 @dataclass(frozen=True)

@@ -356,8 +356,17 @@ def execute(command: str, arguments: Sequence[str]) -> int:
         return become(["isca_gui", *arguments])
     if command == "bench":
         return become(["isca_gui.cli", "bench", *arguments])
-    tests = ["pytest", "-n", "2", "--dist", "loadfile", *arguments]  # two at a time: many of them wait
-    return run_stages(STAGES | ({"pytest": tests} if command == "test" else {}))
+    return run_stages(STAGES | (tests(arguments) if command == "test" else {}))
+
+
+def tests(arguments: Sequence[str]) -> dict[str, Sequence[str]]:
+    """Give the stages of the tests: all of them two files at a time, but what measures time alone."""
+    if arguments:
+        return {"pytest": ["pytest", *arguments]}
+    return {
+        "pytest": ["pytest", "-m", "not alone", "-n", "2", "--dist", "loadfile"],
+        "pytest, alone": ["pytest", "-m", "alone"],
+    }
 
 
 def main(arguments: Sequence[str]) -> int:

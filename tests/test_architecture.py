@@ -382,6 +382,7 @@ def test_help_loads_nothing_heavy(command: list[str]) -> None:
     assert not loaded & (QT | DRAWING | HEAVY)
 
 
+@pytest.mark.alone
 def test_help_comes_at_once() -> None:
     def seconds() -> float:
         start = time.perf_counter()

@@ -12,7 +12,7 @@ import sys
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -44,6 +44,8 @@ from isca_gui.core.training import train
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from commands import Done
+
     from isca_gui.core.model import Model
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
@@ -62,14 +64,6 @@ KEYS = [
         "height",
     ),
 ]
-
-
-class Done(NamedTuple):
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
 
 
 @pytest.fixture(scope="module")
@@ -101,24 +95,6 @@ def data(tmp_path_factory: pytest.TempPathFactory, reference: np.ndarray) -> Pat
     (inside / "deeper").mkdir()
     image.save_png(inside / "deeper" / "e.png", reference)
     return folder
-
-
-@pytest.fixture
-def isca(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Done]:
-    """Run the command in this process, in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words: str | Path) -> Done:
-        capsys.readouterr()
-        try:
-            code = cli.main([str(word) for word in words])
-        except SystemExit as end:
-            code = int(end.code or 0)
-        return Done(code, *capsys.readouterr())
-
-    return call
 
 
 def pictures(done: Done) -> list[dict[str, Any]]:

@@ -14,11 +14,12 @@ import sys
 import sysconfig
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pictures
 import pytest
+from commands import Done
 from PIL import Image
 
 import isca_gui
@@ -39,14 +40,6 @@ SUMMARY_KEYS = ["pictures", "width", "height", "classes", "entries", "unreachabl
 LEVELS = ("--kinds", "blur", "--levels", "50")
 
 
-class Done(NamedTuple):
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
-
-
 def environment(**changes: str) -> dict[str, str]:
     """Give what a user's shell gives: output is buffered, the terminal is 80 wide."""
     return {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"} | {"COLUMNS": "80"} | changes
@@ -62,21 +55,6 @@ def outside(*words: str | Path, **options: Any) -> Done:
     with start(*words, **options) as process:
         out, err = process.communicate(timeout=120)
     return Done(process.returncode, out or "", err or "")
-
-
-@pytest.fixture
-def isca(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
-    """Run the command in this process, which is faster."""
-
-    def call(*words: str | Path) -> Done:
-        capsys.readouterr()
-        try:
-            code = cli.main([str(word) for word in words])
-        except SystemExit as end:
-            code = int(end.code or 0)
-        return Done(code, *capsys.readouterr())
-
-    return call
 
 
 @pytest.fixture

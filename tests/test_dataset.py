@@ -244,6 +244,7 @@ def test_the_callers_picture_is_left_alone(small: Picture) -> None:
     np.testing.assert_array_equal(made.reference, small)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("reports", [0, 1, 2, 15])
 def test_closing_stops_the_work_at_once(reports: int) -> None:
     reference = image.read(samples.resolve("sample:camera"))

@@ -7,12 +7,11 @@ import json
 import math
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from isca_gui import cli
 from isca_gui.cli import evaluate as command
 from isca_gui.core import comparison, dataset_files, evaluation, image, samples
 from isca_gui.core.archive import load_model, save_model
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from commands import Done
+
     from isca_gui.core.dataset import Dataset
     from isca_gui.core.progress import Progress
 
@@ -34,14 +35,6 @@ FRESH_KEYS = [
     *("pictures", "unreachable", "singles", "recall", "level_error", "level_correlation", "called_mixtures"),
     *("called_unlike", "one_of_two", "top_two", "pairs", "unlike", "unlike_by_kind"),
 ]
-
-
-class Done(NamedTuple):
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
 
 
 @pytest.fixture(scope="module")
@@ -61,24 +54,6 @@ def data(tmp_path_factory: pytest.TempPathFactory, made: Dataset) -> Path:
     image.save_tiff(folder / "reference.tiff", made.reference)
     image.save_png(folder / "noisy.png", made.pictures[8])
     return folder
-
-
-@pytest.fixture
-def isca(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Done]:
-    """Run the command in this process, in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words: str | Path) -> Done:
-        capsys.readouterr()
-        try:
-            code = cli.main([str(word) for word in words])
-        except SystemExit as end:
-            code = int(end.code or 0)
-        return Done(code, *capsys.readouterr())
-
-    return call
 
 
 def document(done: Done) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import sys
 import time
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -31,6 +31,8 @@ from isca_gui.core.steps import SolverError, Step
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
+    from commands import Done
+
     from isca_gui.core.model import Model
 
 ISCA = [sys.executable, "-m", "isca_gui.cli"]
@@ -40,14 +42,6 @@ KEYS = [
     *("dual", "gradient", "seconds", "bytes"),
 ]
 FOR_EVER = ("--epochs", "1000000")
-
-
-class Done(NamedTuple):
-    """How a command ended."""
-
-    code: int
-    out: str
-    err: str
 
 
 @pytest.fixture(scope="module")
@@ -61,24 +55,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(dataset_files.save(made, folder / "set"))
     Image.fromarray(np.rint(grey * 255).astype(np.uint8)).save(folder / "picture.png")
     return folder / "set"
-
-
-@pytest.fixture
-def isca(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Done]:
-    """Run the command in this process, in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words: str | Path) -> Done:
-        capsys.readouterr()
-        try:
-            code = cli.main([str(word) for word in words])
-        except SystemExit as end:
-            code = int(end.code or 0)
-        return Done(code, *capsys.readouterr())
-
-    return call
 
 
 def document(done: Done) -> dict[str, Any]:

@@ -320,7 +320,7 @@ def test_the_number_of_threads_changes_nothing(many, choice, precision):
 # ------------------------------------------------------------------------------------------- stopping in time
 
 LIMIT = 0.1  # seconds
-TRIES = 12  # other tests run beside these and may take the processor away
+TRIES = 3  # other processes may take the processor away once, but hardly three times
 
 
 def answer(made, choice, when):
@@ -341,12 +341,14 @@ def after_an_epoch():
     return lambda report: isinstance(report, Step)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("when", [after_an_epoch, at_work])
 @pytest.mark.parametrize("solver", ["admm", "direct"])
 def test_a_stop_is_answered_within_a_tenth_of_a_second(large, solver, when):
     assert answer(large, {"solver": solver}, when) < LIMIT
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("components", "side"), [(16, 512), (48, 192)])
 @pytest.mark.parametrize("solver", ["admm", "direct"])
 def test_a_stop_is_answered_with_many_components_too(large, solver, components, side):
@@ -355,6 +357,7 @@ def test_a_stop_is_answered_with_many_components_too(large, solver, components, 
     assert answer(made, choice, at_work) < LIMIT
 
 
+@pytest.mark.alone
 def test_a_stop_is_answered_while_kernels_are_prepared(large):
     shortest = np.inf
     for _ in range(TRIES):
@@ -365,16 +368,16 @@ def test_a_stop_is_answered_while_kernels_are_prepared(large):
         with pytest.raises(Cancelled, match="no model"):
             task.send(True)
         shortest = min(shortest, time.perf_counter() - begun)
-        if shortest < LIMIT:
-            break
     assert shortest < LIMIT
 
 
+@pytest.mark.alone
 def test_a_stop_is_answered_in_kernel_isca(large):
     choice = {"method": "kernel-isca", "kernel": "linear"}
     assert answer(large, choice, after_an_epoch) < LIMIT
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("choice", [*METHODS[:3], METHODS[6]], ids=name)
 def test_there_is_a_place_to_stop_every_tenth_of_a_second(large, choice):
     made = dataset_of(large.pictures[:, :256, :256]) if "kernel" in choice else large

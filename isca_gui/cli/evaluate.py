@@ -111,7 +111,7 @@ def _of_model(args: argparse.Namespace) -> tuple[Row, ...]:
     task = evaluation.leave_one_out(model, args.descriptor, args.rule, args.threads)
     left = common.run_with_progress(task, "evaluate", quiet=args.json)
     if reference is not None:
-        pictures = comparison.fresh_all(
+        pictures = evaluation.fresh_all(
             [recogniser], reference, args.fresh, args.seed, rule=args.rule, threads=args.threads
         )
         fresh = common.run_with_progress(pictures, "evaluate", quiet=args.json)[0]

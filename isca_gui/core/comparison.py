@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from isca_gui.core import evaluation, training
-from isca_gui.core.batch import stream
 from isca_gui.core.blocks import BlockGrid
 from isca_gui.core.descriptor import describe_training
-from isca_gui.core.distortions import DISTORTIONS
-from isca_gui.core.evaluation import Outcome
 from isca_gui.core.model import Known, Model
 from isca_gui.core.parallel import Workers
 from isca_gui.core.progress import Progress
@@ -24,11 +19,10 @@ from isca_gui.core.settings import TrainingSettings
 from isca_gui.core.steps import CONVERGED, State, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Sequence
+    from collections.abc import Generator, Sequence
 
     from isca_gui.core.dataset import Dataset
-    from isca_gui.core.distortions import Picture
-    from isca_gui.core.evaluation import Fresh, LeaveOneOut, Trial
+    from isca_gui.core.evaluation import Fresh, LeaveOneOut
 
     Result = TypeVar("Result")
 
@@ -91,45 +85,12 @@ def compare(
             recognisers.append(Recogniser(model, descriptor))
     fresh: Sequence[Fresh | None] = [None] * len(lines)
     if fresh_count:
-        pictures = fresh_all(recognisers, dataset.reference, fresh_count, seed, rule=rule, threads=threads)
+        pictures = evaluation.fresh_all(
+            recognisers, dataset.reference, fresh_count, seed, rule=rule, threads=threads
+        )
         fresh = yield from bar.follow(pictures, "all", bar.rest)
     rows = zip(lines.items(), seconds, found, fresh, strict=True)
     return tuple(Row(name, each, took, left, new) for (name, each), took, left, new in rows)
-
-
-def fresh_all(
-    recognisers: Sequence[Recogniser],
-    reference: Picture,
-    count: int,
-    seed: int = 1,
-    *,
-    rule: str = "evidence",
-    threads: int | None = None,
-) -> Generator[Progress, None, list[Fresh]]:
-    """Do for several models of one dataset what `evaluation.fresh` does; each picture is made only once."""
-    kinds = [name for name in recognisers[0].neighbours.classes if name in DISTORTIONS]
-    trials = evaluation.plan(count, seed, kinds)
-    total = len(trials)
-    trials += yield from _in_background(
-        lambda: evaluation.plan_untrained(reference, count, seed), "measuring untrained kinds", total
-    )
-    for recogniser in recognisers:
-        recogniser.neighbours.usual  # noqa: B018 - once, before the threads start
-
-    def one(trial: Trial) -> list[Outcome] | None:
-        made = evaluation.make(reference, trial)
-        if made is None:
-            return None
-        picture, achieved = made
-        return [Outcome(trial, achieved, each.recognise(picture, rule).verdict) for each in recognisers]
-
-    results = yield from _counted(stream(one, trials, threads), len(trials), "recognising fresh pictures")
-    outcomes = [found for found in results if found is not None]
-    missed = len(results) - len(outcomes)
-    return [
-        evaluation.summarise(tuple(found[place] for found in outcomes), missed)
-        for place in range(len(recognisers))
-    ]
 
 
 def name_of(settings: TrainingSettings) -> str:
@@ -244,16 +205,6 @@ def _leaving_cost(name: str) -> float:
     return _LEAVING_ONE_OUT * (_PIXELS if name == PIXELS else 1)
 
 
-def _counted(results: Iterable[Result], total: int, what: str) -> Generator[Progress, None, list[Result]]:
-    """Collect results, reporting each."""
-    found: list[Result] = []
-    yield Progress(0, total, what)
-    for result in results:
-        found.append(result)
-        yield Progress(len(found), total, what)
-    return found
-
-
 def _reported(task: Generator[object, bool | None, Result], what: str) -> Generator[Progress, None, Result]:
     """Hand on ticks as reports."""
     try:
@@ -265,19 +216,3 @@ def _reported(task: Generator[object, bool | None, Result], what: str) -> Genera
         return result
     finally:
         task.close()
-
-
-def _in_background(work: Callable[[], Result], what: str, total: int) -> Generator[Progress, None, Result]:
-    """Do what reports nothing in a thread of its own; who stops does not wait for it."""
-    answer: Future[Result] = Future()
-
-    def settle() -> None:
-        try:
-            answer.set_result(work())
-        except Exception as error:  # noqa: BLE001 - handed on to whoever waits
-            answer.set_exception(error)
-
-    threading.Thread(target=settle, daemon=True).start()
-    while wait([answer], timeout=_GLANCE).not_done:
-        yield Progress(0, max(total, 1), what)
-    return answer.result()

@@ -9,32 +9,18 @@ Loops over lanes ask an array for their length: a constant 16 would be unrolled 
 
 from __future__ import annotations
 
-import os
-import sys
-from pathlib import Path
-
 import numba
 import numpy as np
 
 from isca_gui.core.sizes import LANES, MOST_COMPONENTS
+from isca_gui.core.user_folders import user_folder
 
 _MOST_TURNS = 20
 _GOOD_CONDITION, _WORST_CONDITION = 200.0, 1e9  # of MᵀM, by Frobenius norms: in single precision, in double
 
 
-def user_cache_folder() -> Path:
-    """Give the folder in which this user's programs keep what they can make again."""
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "isca-studio"
-
-
 if not getattr(numba.config, "CACHE_DIR", ""):  # else it would be kept beside the sources, often read-only
-    numba.config.CACHE_DIR = str(user_cache_folder() / "numba")  # type: ignore[attr-defined]
+    numba.config.CACHE_DIR = str(user_folder("cache") / "numba")  # type: ignore[attr-defined]
 
 _compile = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "nsz", "arcp"})
 # Helpers go into their callers for good. As functions of their own they would be there several times over,

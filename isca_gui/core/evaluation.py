@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import wait
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, TypeVar
@@ -11,7 +12,7 @@ from scipy import stats
 
 from isca_gui.core import strength, untrained
 from isca_gui.core.distortions import DISTORTIONS, ORIGINAL, UNDECIDED_LABEL, mse
-from isca_gui.core.parallel import Workers
+from isca_gui.core.parallel import Workers, in_background
 from isca_gui.core.progress import Progress
 from isca_gui.core.recognition import Recogniser
 from isca_gui.core.strength import UnreachableError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     Result = TypeVar("Result")
 
+_GLANCE = 0.05  # seconds between two reports of work that has none of its own
 LOWEST, HIGHEST = 45.0, 900.0  # MSE of fresh pictures: the range that the paper trains
 # A mixture's first part is made first. The paper blurs and compresses before it adds noise or light; the
 # other way round, blur and JPEG would wipe out the noise that is to be found.
@@ -151,26 +153,43 @@ def fresh(
     threads: int | None = None,
 ) -> Generator[Progress, None, Fresh]:
     """Make pictures that the model has never seen and recognise them."""
-    recogniser = Recogniser(model, descriptor)
-    kinds = [name for name in recogniser.neighbours.classes if name in DISTORTIONS]
-    recogniser.neighbours.usual  # noqa: B018 - once, before the threads start
+    (found,) = yield from fresh_all([Recogniser(model, descriptor)], reference, count, seed, rule, threads)
+    return found
+
+
+def fresh_all(
+    recognisers: Sequence[Recogniser],
+    reference: Picture,
+    count: int,
+    seed: int = 1,
+    rule: str = "evidence",
+    threads: int | None = None,
+) -> Generator[Progress, None, list[Fresh]]:
+    """Do the same for several models of one dataset; each picture is made only once."""
+    kinds = [name for name in recognisers[0].neighbours.classes if name in DISTORTIONS]
     trials = plan(count, seed, kinds)
     total = len(trials) + count * len(untrained.UNTRAINED)
-    task = _all(lambda _: plan_untrained(reference, count, seed), range(1), "measuring", threads)
-    (others,) = yield from _as_none_of(task, total)
-    trials += others
+    others = in_background(lambda: plan_untrained(reference, count, seed))
+    while wait([others], timeout=_GLANCE).not_done:
+        yield Progress(0, total, "measuring untrained kinds")
+    trials += others.result()
+    for recogniser in recognisers:
+        recogniser.neighbours.usual  # noqa: B018 - once, before the threads start
 
-    def one(index: int) -> Outcome | None:
-        trial = trials[index]
-        made = make(reference, trial)
+    def one(index: int) -> list[Outcome] | None:
+        made = make(reference, trials[index])
         if made is None:
             return None
         picture, achieved = made
-        return Outcome(trial, achieved, recogniser.recognise(picture, rule).verdict)
+        verdicts = (recogniser.recognise(picture, rule).verdict for recogniser in recognisers)
+        return [Outcome(trials[index], achieved, verdict) for verdict in verdicts]
 
     found = yield from _all(one, range(len(trials)), "recognising fresh pictures", threads)
-    outcomes = tuple(outcome for outcome in found if outcome is not None)
-    return summarise(outcomes, len(found) - len(outcomes))
+    outcomes = [outcome for outcome in found if outcome is not None]
+    missed = len(found) - len(outcomes)
+    return [
+        summarise(tuple(outcome[place] for outcome in outcomes), missed) for place in range(len(recognisers))
+    ]
 
 
 def make(reference: Picture, trial: Trial) -> tuple[Picture, float] | None:
@@ -260,17 +279,6 @@ def _by_label(outcomes: list[Outcome], right: Callable[[Outcome], bool]) -> dict
 def _mean(values: Iterable[float]) -> float:
     found = list(values)
     return float(np.mean(found)) if found else float("nan")
-
-
-def _as_none_of(task: Generator[Progress, None, Result], total: int) -> Generator[Progress, None, Result]:
-    """Run what comes before a longer work, whose parts are those that count."""
-    while True:
-        try:
-            report = next(task)
-        except StopIteration as end:
-            result: Result = end.value
-            return result
-        yield Progress(0, total, report.what)
 
 
 def _all(

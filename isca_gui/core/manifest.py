@@ -15,6 +15,7 @@ import isca_gui
 from isca_gui.core.blocks import BlockGrid
 from isca_gui.core.dataset import LONGEST_LABEL
 from isca_gui.core.distortions import ORIGINAL, UNDECIDED_LABEL
+from isca_gui.core.fields import has_type
 from isca_gui.core.settings import HIGHEST_MSE, TrainingSettings
 from isca_gui.core.steps import CONVERGED, MAX_EPOCHS, STOPPED, Step
 
@@ -24,13 +25,6 @@ if TYPE_CHECKING:
 MOST_STEPS = 100_000  # a longer history is thinned out evenly: a header has its limits
 MOST_PICTURES = 1_000_000
 _ENDS = (CONVERGED, MAX_EPOCHS, STOPPED)
-_KINDS: dict[Any, tuple[type, ...]] = {  # annotation of a field: types of its value in JSON
-    "str": (str,),
-    "int": (int,),
-    "float": (int, float),
-    "int | None": (int, type(None)),
-    "float | None": (int, float, type(None)),
-}
 
 
 class Fault(ValueError):
@@ -161,11 +155,11 @@ def _step(document: dict[str, Any]) -> Step:
 
 def _typed(kind: type, document: dict[str, Any], leave: str = "") -> dict[str, Any]:
     """Check that a document has a value of the right type for each field of a dataclass, and no other."""
-    wanted = {field.name: _KINDS[field.type] for field in fields(kind) if field.name != leave}
+    wanted = {field.name: field for field in fields(kind) if field.name != leave}
     if set(document) != set(wanted):
         raise Fault(f"{kind.__name__} lacks something or says too much")
     for name, value in document.items():
-        if type(value) not in wanted[name] or (type(value) is float and not math.isfinite(value)):
+        if not has_type(wanted[name], value):
             raise Fault(f"{name} of {kind.__name__} is not what it should be")
     return document
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor, wait
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
     from numpy.typing import NDArray
+
+    Answer = TypeVar("Answer")
 
 _TICK = 0.03  # seconds between two places to stop
 
@@ -34,6 +37,20 @@ def ranges(count: int, size: int) -> Iterator[tuple[int, int]]:
     """Cut 0 … count into pieces of `size`; the cuts never depend on the number of threads."""
     for low in range(0, count, size):
         yield low, min(low + size, count)
+
+
+def in_background(work: Callable[[], Answer]) -> Future[Answer]:
+    """Do what cannot be interrupted in a thread that is left to itself by whoever stops waiting."""
+    answer: Future[Answer] = Future()
+
+    def settle() -> None:
+        try:
+            answer.set_result(work())
+        except Exception as error:  # noqa: BLE001 - handed on to whoever waits
+            answer.set_exception(error)
+
+    threading.Thread(target=settle, daemon=True).start()
+    return answer
 
 
 class Workers:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -12,7 +11,7 @@ from isca_gui.core import admm, baselines, compiled, direct
 from isca_gui.core.blocks import BlockGrid
 from isca_gui.core.descriptor import describe, describe_training
 from isca_gui.core.model import Known, Model, kernel_part
-from isca_gui.core.parallel import Tick, Workers
+from isca_gui.core.parallel import Tick, Workers, in_background
 from isca_gui.core.problem import kernel_problem, linear_problem
 from isca_gui.core.settings import SettingsError
 from isca_gui.core.steps import CONVERGED, STOPPED, Cancelled, Step
@@ -102,16 +101,7 @@ def check_resume(model: Model, settings: TrainingSettings, digest: str) -> None:
 
 
 def _in_background(work: Callable[[], Answer]) -> Generator[Tick, bool | None, Answer]:
-    """Do what cannot be interrupted in a thread that is left to itself when told to stop."""
-    answer: Future[Answer] = Future()
-
-    def settle() -> None:
-        try:
-            answer.set_result(work())
-        except Exception as error:  # noqa: BLE001 - handed on to whoever waits
-            answer.set_exception(error)
-
-    threading.Thread(target=settle, daemon=True).start()
+    answer = in_background(work)
     while wait([answer], timeout=0.03).not_done:
         if (yield Tick(0, 1)):
             raise Cancelled("Stopped before the solver was prepared; there is no model to keep.")

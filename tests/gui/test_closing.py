@@ -13,9 +13,7 @@ import pytest
 from tests.gui.closing import MOMENTS
 
 ROOT = Path(__file__).parents[2]
-# The process's own start and end count too; other programs on the machine make both longer.
-MOST = 1.0
-SLACK = 1.0
+MOST = 1.0  # seconds, the end of the process included
 
 
 def close_at(moment: str, delay: int, folder: Path) -> tuple[int, str, float]:
@@ -37,9 +35,10 @@ def close_at(moment: str, delay: int, folder: Path) -> tuple[int, str, float]:
     return done.returncode, said, ended - begun
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_closing_in_the_middle_ends_in_good_order(moment: str, tmp_path: Path) -> None:
     code, said, seconds = close_at(moment, 20, tmp_path)
     assert (code, said) == (0, "")
-    assert seconds < MOST + SLACK
+    assert seconds < MOST
     assert (tmp_path / "isca-studio" / "preferences.json").exists()

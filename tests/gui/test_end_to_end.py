@@ -28,6 +28,7 @@ WANTED = bool(os.environ.get("ISCA_SCREENSHOTS"))
 SCREENSHOTS = screens.ROOT / "resources" / "screenshots"
 
 pytestmark = [
+    pytest.mark.alone,
     pytest.mark.skipif(
         bool(screens.missing_tools()),
         reason=f"the real window cannot be driven here: {', '.join(screens.missing_tools())} not installed",

@@ -202,6 +202,7 @@ def test_an_error_in_a_callback_does_not_keep_others_waiting(
     assert [str(error) for error in caught] == ["bad callback"]
 
 
+@pytest.mark.alone
 def test_shutdown_ends_all_generators_at_once_and_nothing_starts_after(qapp: QCoreApplication) -> None:
     runner, closed, results = JobRunner(), [], []
     for number in range(5):
@@ -217,6 +218,7 @@ def test_shutdown_ends_all_generators_at_once_and_nothing_starts_after(qapp: QCo
     assert runner.jobs() == ()
 
 
+@pytest.mark.alone
 def test_shutdown_says_so_if_a_thread_cannot_be_stopped(qapp: QCoreApplication) -> None:
     runner, release = JobRunner(), threading.Event()
     runner.run("a", "A", lambda: release.wait(10))
@@ -228,6 +230,7 @@ def test_shutdown_says_so_if_a_thread_cannot_be_stopped(qapp: QCoreApplication) 
     assert runner.shutdown(5)
 
 
+@pytest.mark.alone
 def test_20000_reports_do_not_starve_the_window(jobs: JobRunner, qtbot: QtBot) -> None:
     got: list[int] = []
 

@@ -128,6 +128,7 @@ def test_the_whole_way_by_keys(qtbot: QtBot, window: MainWindow, picture: NDArra
         rest(qtbot, window)
 
 
+@pytest.mark.alone
 def test_escape_stops_a_training_and_keeps_it(
     qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32], small: object
 ) -> None:
@@ -414,6 +415,7 @@ sys.exit(app.main(["sample:coins"]))
 """
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     ("when", "method"),
     [

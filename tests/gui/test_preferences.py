@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
-from isca_gui.preferences import MOST_RECENT, Preferences, config_folder
+from isca_gui.core.user_folders import user_folder
+from isca_gui.preferences import MOST_RECENT, Preferences
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +39,7 @@ def test_there_is_a_default_for_everything(tmp_path: Path) -> None:
 def test_they_lie_in_the_configuration_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setattr("sys.platform", "linux")
-    assert config_folder() == tmp_path / "isca-studio"
+    assert user_folder("config") == tmp_path / "isca-studio"
     assert Preferences().path == tmp_path / "isca-studio" / "preferences.json"
 
 

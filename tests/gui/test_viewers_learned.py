@@ -156,6 +156,7 @@ def test_reconstructions_have_the_engines_numbers(
     assert f"{ssim.ssim_map(small.pictures[3], back).mean():.4f}" in viewer.figures.text()
 
 
+@pytest.mark.alone
 def test_dragging_the_slider_ends_at_the_newest_value_and_shows_some_on_the_way(
     qtbot: QtBot, with_run: Studio
 ) -> None:
@@ -190,6 +191,7 @@ def test_a_kernel_model_says_why_it_cannot_reconstruct(
 # --- convergence ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.alone
 def test_steps_are_drawn_as_they_come_at_most_at_thirty_hertz(
     qtbot: QtBot, with_dataset: Studio, model: Model
 ) -> None:

@@ -1,0 +1,25 @@
+"""Whether a value read from a file has the type that a dataclass asks for."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dataclasses import Field
+
+_TYPES: dict[str, tuple[type, ...]] = {  # annotation of a field: types of its value
+    "str": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "int | None": (int, type(None)),
+    "float | None": (int, float, type(None)),
+    "tuple[str, ...]": (tuple,),
+    "tuple[float, ...]": (tuple,),
+}
+
+
+def has_type(field: Field[Any], value: Any) -> bool:
+    """Tell whether a value is of the field's type; True does not pass for 1, and no number is NaN."""
+    fits = type(value) in _TYPES[str(field.type)]
+    return fits and not (isinstance(value, float) and not math.isfinite(value))

@@ -1,0 +1,28 @@
+"""Where a user's programs keep what they can make again, and their settings."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+# per use and system: the variable that names the folder, and where it is without one
+_PLACES = {
+    "cache": {
+        "win32": ("LOCALAPPDATA", "AppData/Local"),
+        "darwin": ("", "Library/Caches"),
+        "": ("XDG_CACHE_HOME", ".cache"),
+    },
+    "config": {
+        "win32": ("APPDATA", "AppData/Roaming"),
+        "darwin": ("", "Library/Application Support"),
+        "": ("XDG_CONFIG_HOME", ".config"),
+    },
+}
+
+
+def user_folder(use: str) -> Path:
+    """Give this program's folder for `cache` or `config`."""
+    places = _PLACES[use]
+    variable, usual = places.get(sys.platform, places[""])
+    return Path(os.environ.get(variable) or Path.home() / usual) / "isca-studio"
