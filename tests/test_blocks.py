@@ -49,6 +49,16 @@ def test_join_undoes_split_for_stacks(grid: BlockGrid, images: int, dtype: str, 
     assert grid.join_stack(blocks).tobytes() == stack.tobytes()
 
 
+@given(grids, st.integers(1, 3), st.data())
+def test_any_range_of_blocks_is_cut_as_from_the_whole(
+    grid: BlockGrid, images: int, data: st.DataObject
+) -> None:
+    stack = filled((images, grid.height, grid.width), "uint8", 1)
+    low = data.draw(st.integers(0, grid.count - 1))
+    high = data.draw(st.integers(low + 1, grid.count))
+    np.testing.assert_array_equal(grid.split_range(stack, low, high), grid.split_stack(stack)[low:high])
+
+
 @given(grids, st.integers(0, 2**32))
 def test_any_memory_layout(grid: BlockGrid, seed: int) -> None:
     picture = filled((grid.width, 2 * grid.height), "int16", seed).T[::-2]

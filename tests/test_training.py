@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from isca_gui.core import parallel, training
+from isca_gui.core import parallel, problem, training
 from isca_gui.core.dataset import Dataset, Entry
 from isca_gui.core.parallel import Tick
 from isca_gui.core.progress import run
@@ -315,6 +315,17 @@ def test_the_number_of_threads_changes_nothing(many, choice, precision):
     for other in others:
         assert_same(first, other)
         np.testing.assert_array_equal(first.transform(many.pictures[:2]), other.transform(many.pictures[:2]))
+
+
+# ----------------------------------------------------------------------------------------------------- memory
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+@pytest.mark.parametrize("choice", [*METHODS[:2], {"method": "pca"}, {"method": "random"}], ids=name)
+def test_blocks_that_do_not_stay_in_memory_change_nothing(many, choice, precision, monkeypatch):
+    kept = train(many, choice, epochs=3, precision=precision)
+    monkeypatch.setattr(problem, "_KEPT", 0)
+    assert_same(kept, train(many, choice, epochs=3, precision=precision))
 
 
 # ------------------------------------------------------------------------------------------- stopping in time

@@ -22,7 +22,7 @@ from isca_gui.core.sizes import MOST_COMPONENTS
 from isca_gui.core.steps import CONVERGED, MAX_EPOCHS, STOPPED, Cancelled, Result, SolverError, State, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from numpy.typing import NDArray
 
@@ -51,8 +51,9 @@ def start(problem: Problem, settings: TrainingSettings) -> State:
 
 
 def iterate(
-    problem: Problem, settings: TrainingSettings, workers: Workers, state: State | None = None
-) -> Generator[Step | Tick, bool | None, Result]:
+    problem: Problem, settings: TrainingSettings, workers: Workers, state: State | None = None,
+    due: Callable[[], bool] | None = None,
+) -> Generator[Step | Tick | State, bool | None, Result]:  # fmt: skip
     """Run ADMM from the start or from where another training stood; answer a report with True to stop."""
     settings = settings.resolved()
     assert settings.epochs is not None
@@ -85,6 +86,9 @@ def iterate(
         if converged:
             end = CONVERGED
             break
+        if due is not None and not stop and due():
+            u, v, j = epochs.state()
+            stop = yield replace(state, u=u, v=v, j=j)
         if stop and state.epoch < settings.epochs:
             end = STOPPED
             break

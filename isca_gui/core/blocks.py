@@ -82,6 +82,16 @@ class BlockGrid:
         strip = pictures[:, top : min(bottom, self.height)]
         return BlockGrid(strip.shape[1], self.width, self.side).split_stack(strip)
 
+    def split_range(self, pictures: NDArray[Number], low: int, high: int) -> NDArray[Number]:
+        """Cut only the blocks from `low` to before `high` (block, image, pixel)."""
+        parts = []
+        for row in range(low // self.columns, (high - 1) // self.columns + 1):
+            start = row * self.columns
+            left, right = max(low - start, 0) * self.side, min(high - start, self.columns) * self.side
+            strip = pictures[:, row * self.side : (row + 1) * self.side, left:right]
+            parts.append(BlockGrid(strip.shape[1], strip.shape[2], self.side).split_stack(strip))
+        return np.concatenate(parts) if len(parts) > 1 else parts[0]
+
     def join(self, blocks: NDArray[Number]) -> NDArray[Number]:
         """Put blocks (block, pixel) together to a picture (height, width)."""
         picture: NDArray[Number] = self.join_stack(blocks[:, np.newaxis])[0]

@@ -18,7 +18,7 @@ from isca_gui.core.batched import polar, slope
 from isca_gui.core.steps import CONVERGED, MAX_EPOCHS, STOPPED, Cancelled, Result, SolverError, State, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from numpy.typing import NDArray
 
@@ -79,8 +79,9 @@ def start(problem: Problem, settings: TrainingSettings) -> State:
 
 
 def iterate(
-    problem: Problem, settings: TrainingSettings, workers: Workers, state: State | None = None
-) -> Generator[Step | Tick, bool | None, Result]:
+    problem: Problem, settings: TrainingSettings, workers: Workers, state: State | None = None,
+    due: Callable[[], bool] | None = None,
+) -> Generator[Step | Tick | State, bool | None, Result]:  # fmt: skip
     """Descend from the start or from where another training stood; answer a report with True to stop."""
     settings = settings.resolved()
     assert settings.epochs is not None
@@ -110,17 +111,22 @@ def iterate(
             if step.gradient < settings.tolerance:
                 end = CONVERGED
                 break
+            if due is not None and not stop and due():
+                seconds = time.perf_counter() - begun
+                stop = bool((yield _state(descent, descent.u.copy(), epoch, seconds, step.objective)))
         if stop and epoch < settings.epochs:
             break
     if stop and end != CONVERGED and epoch < settings.epochs:
         end = STOPPED
     objective = steps[-1].objective if steps else state.objective
-    # At a stationary point of ADMM the scaled multiplier is J = −G/ρ; here with ρ = 1.
-    final = State(
-        *(descent.u, descent.u.copy(), -descent.gradient, epoch, time.perf_counter() - begun, objective),
-        descent.lengths,
-    )
+    final = _state(descent, descent.u, epoch, time.perf_counter() - begun, objective)
     return Result(final, end, tuple(steps))
+
+
+def _state(descent: _Descent, u: Array, epoch: int, seconds: float, objective: float) -> State:
+    """Give where the descent stands. At a stationary point of ADMM the scaled multiplier J is −G/ρ; ρ = 1."""
+    lengths = descent.lengths.copy()
+    return State(u, descent.u.copy(), -descent.gradient, epoch, seconds, objective, lengths)
 
 
 def _begin(

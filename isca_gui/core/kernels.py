@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isca_gui.core.parallel import ranges
+from isca_gui.core.steps import Cancelled
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -75,8 +78,14 @@ class Mercer:
     column_means: Array
 
 
-def mercer(blocks: NDArray[Any], settings: KernelSettings, least: int, dtype: str = "float64") -> Mercer:
-    """Normalise, double-centre and decompose the kernel of every block.
+def mercer(
+    blocks: NDArray[Any],
+    settings: KernelSettings,
+    least: int,
+    dtype: str = "float64",
+    stop: NDArray[np.uint8] | None = None,
+) -> Mercer:
+    """Normalise, double-centre and decompose the kernel of every block; `Cancelled` if told to stop.
 
     Parameters
     ----------
@@ -85,7 +94,11 @@ def mercer(blocks: NDArray[Any], settings: KernelSettings, least: int, dtype: st
     least
         The fewest coordinates to keep, so that as many orthonormal directions exist.
     """
-    parts = [_mercer(blocks[low : low + _FEW], settings, least) for low in range(0, len(blocks), _FEW)]
+    parts = []
+    for low, high in ranges(len(blocks), _FEW):
+        if stop is not None and stop[0]:
+            raise Cancelled("Stopped while kernels were prepared.")
+        parts.append(_mercer(blocks[low:high], settings, least))
     width = max(part.eigenvalues.shape[1] for part in parts)
     eigenvalues = np.zeros((len(blocks), width), dtype)
     coordinates = np.zeros((*blocks.shape[:2], width), dtype)

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class _Piece:
-    """Some groups of blocks: their data, the state before and after an epoch, and the epoch's figures."""
+    """Some groups of blocks: their energies, the state before and after an epoch, and the epoch's figures."""
 
-    data: Array
     energy: Array
     metric: Array
     before: Array
@@ -54,7 +53,7 @@ class LaneEpochs:
             return False
         plain = self._natural or problem.mercer is None
         ones = np.ones((1, problem.width * LANES), problem.dtype)
-        groups = [len(problem.packed(index)) for index in range(len(problem.slices))]
+        groups = [-(-(here.stop - here.start) // LANES) for here in problem.slices]
         ends = np.cumsum([0, *groups])
         # One array for all pieces before and one for after: large ones go back to the system when freed.
         before = np.empty((ends[-1], problem.width * 3 * self._p * LANES), problem.dtype)
@@ -79,7 +78,7 @@ class LaneEpochs:
         """Run one epoch; gives per block (5, block): error, objective, ‖A−V‖², ‖V−V'‖², |AᵀA−I|, or None."""
 
         def work(low: int, _: int) -> None:
-            self._run(self._pieces[low], rho, eta, workers.stop)
+            self._run(low, rho, eta, workers.stop)
 
         if not (yield from workers.each(work, len(self._pieces), 1)):
             return None
@@ -110,23 +109,22 @@ class LaneEpochs:
             piece.after = piece.after[:0].copy()
         return self.state()
 
-    def _run(self, piece: _Piece, rho: float, eta: float, stop: NDArray[np.uint8]) -> None:
-        kind, groups = self._kind, len(piece.data)
+    def _run(self, index: int, rho: float, eta: float, stop: NDArray[np.uint8]) -> None:
+        piece, data = self._pieces[index], self._problem.packed(index)
+        kind, groups = self._kind, len(data)
         compiled.admm_epoch(
-            *(piece.data, piece.energy, piece.metric, piece.before, piece.after),
+            *(data, piece.energy, piece.metric, piece.before, piece.after),
             *(kind(rho), kind(eta), self._c, self._components, self._careful, piece.figures, stop),
             *(0, groups),
         )
         slots = piece.after.reshape(groups, -1, 3, self._p * LANES)
         basis = np.ascontiguousarray(slots[:, :, 0]).reshape(groups, -1)
         compiled.orthonormalise(basis, self._components, self._careful, 0, groups)
-        compiled.objective(
-            piece.data, piece.energy, basis, self._c, self._components, piece.objective, 0, groups
-        )
+        compiled.objective(data, piece.energy, basis, self._c, self._components, piece.objective, 0, groups)
 
     def _sizes(self) -> list[int]:
         """Blocks in every piece; only the last one may have empty lanes."""
-        whole = [len(piece.data) * LANES for piece in self._pieces]
+        whole = [len(piece.energy) * LANES for piece in self._pieces]
         whole[-1] -= sum(whole) - self._count
         return whole
 
@@ -138,4 +136,4 @@ def _piece(data: Array, metric: Array, before: Array, after: Array) -> _Piece:
     groups, images = data.shape[:2]
     squares = np.einsum("gnrl,gnrl->gnl", *[data.reshape(groups, images, -1, LANES)] * 2)
     figures, objective = np.zeros((groups, 4, LANES)), np.zeros((groups, LANES))
-    return _Piece(data, squares, metric, before, after, figures, objective)
+    return _Piece(squares, metric, before, after, figures, objective)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,11 +11,11 @@ import numpy as np
 from isca_gui.core import ssim
 from isca_gui.core.blocks import BlockGrid, centre
 from isca_gui.core.kernels import KernelSettings, Mercer, mercer
-from isca_gui.core.parallel import Tick
+from isca_gui.core.parallel import Tick, ranges
 from isca_gui.core.sizes import LANES, PIECE
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,17 +25,41 @@ if TYPE_CHECKING:
     Array = NDArray[np.floating[Any]]
 
 
+_KEPT = 640 * 2**20  # bytes of coordinates that stay in memory
+
+
+@dataclass(frozen=True, eq=False)
+class Cut:
+    """Some blocks of the pictures, to be cut and centred again whenever they are needed."""
+
+    pictures: NDArray[Any]
+    blocks: tuple[BlockGrid, int, int]  # the grid, the first block and the one after the last
+    dtype: str
+
+    def __len__(self) -> int:
+        return self.blocks[2] - self.blocks[1]
+
+    def coordinates(self) -> Array:
+        """Give centred pixels (block, image, pixel)."""
+        grid, low, high = self.blocks
+        return centre(grid.split_range(self.pictures, low, high))[0].astype(self.dtype)
+
+
 class Problem:
     """Minimise Σ f over orthonormal bases, one per block: f = (‖z‖² − ‖Aᵀz‖²)/(‖z‖² + ‖Aᵀz‖² + c).
 
     Coordinates z are centred pixels for ISCA, Mercer coordinates for kernel ISCA, where `mercer` holds the
     rest of the decomposition. They lie in pieces of `PIECE` blocks, each (block, image, coordinate) or, laid
-    out in lanes, (group, image, coordinate·lane) as the compiled loops want them: never in memory twice.
+    out in lanes, (group, image, coordinate·lane) as the compiled loops want them: never in memory twice, and
+    of large problems not all of them.
     """
 
-    def __init__(self, pieces: list[Array], c: float, mercer: Mercer | None = None) -> None:
+    def __init__(
+        self, pieces: list[Array], c: float, mercer: Mercer | None = None, cut: Sequence[Cut] = ()
+    ) -> None:
         self._pieces, self._packed = pieces, [False] * len(pieces)
-        self._sizes = [len(piece) for piece in pieces]
+        self._cut = cut  # the pieces after those in memory
+        self._sizes = [*map(len, pieces), *map(len, cut)]
         self.c, self.mercer = c, mercer
         self.count = sum(self._sizes)
         self.images, self.width = pieces[0].shape[1:]
@@ -43,7 +68,7 @@ class Problem:
     @property
     def coordinates(self) -> Array:
         """All coordinates (block, image, coordinate), copied together."""
-        return np.concatenate([self.piece(index) for index in range(len(self._pieces))])
+        return np.concatenate([self.piece(index) for index in range(len(self._sizes))])
 
     @property
     def slices(self) -> list[slice]:
@@ -53,13 +78,15 @@ class Problem:
 
     def piece(self, index: int) -> Array:
         """Coordinates (block, image, coordinate) of one piece."""
+        if index >= len(self._pieces):
+            return self._cut[index - len(self._pieces)].coordinates()
         if self._packed[index]:
             return unpack(self._pieces[index], self._sizes[index], self.width)
         return self._pieces[index]
 
     def packed(self, index: int) -> Array:
-        """Coordinates (group, image, coordinate·lane) of one piece that is laid out in lanes."""
-        return self._pieces[index]
+        """Coordinates (group, image, coordinate·lane) of one piece, after `lay_out`."""
+        return self._pieces[index] if index < len(self._pieces) else pack(self.piece(index))
 
     def metric(self, index: int) -> Array:
         """Υ of a piece's update (block, coordinate); ones for linear ISCA."""
@@ -112,33 +139,25 @@ def unpack(packed: Array, count: int, width: int) -> Array:
 
 def block_pieces(pictures: NDArray[Any], grid: BlockGrid) -> Iterator[NDArray[Any]]:
     """Cut pictures (image, height, width) into blocks (block, image, pixel), `PIECE` blocks at a time."""
-    waiting: list[NDArray[Any]] = []
-    for row in range(grid.rows):
-        top, bottom = row * grid.side, min((row + 1) * grid.side, grid.height)
-        strip = BlockGrid(bottom - top, grid.width, grid.side)
-        waiting.append(strip.split_stack(pictures[:, top:bottom]))
-        while sum(map(len, waiting)) >= PIECE:
-            together = np.concatenate(waiting)
-            yield together[:PIECE].copy()
-            waiting = [together[PIECE:]]
-    rest = np.concatenate(waiting)
-    if len(rest):
-        yield rest
+    for low, high in ranges(grid.count, PIECE):
+        yield grid.split_range(pictures, low, high)
 
 
 def linear_problem(
     pictures: NDArray[Any], grid: BlockGrid, dtype: str
 ) -> Generator[Tick, bool | None, Problem | None]:
     """Make the problem of linear ISCA: every block of every image with its mean removed; None if stopped."""
+    cuts = [Cut(pictures, (grid, *ends), dtype) for ends in ranges(grid.count, PIECE)]
+    kept = max(1, _KEPT // (PIECE * len(pictures) * grid.pixels * np.dtype(dtype).itemsize))
     # One array for all: thousands of pieces of their own would leave as much memory unused between them.
-    whole = np.empty((grid.count, len(pictures), grid.pixels), dtype)
+    whole = np.empty((sum(map(len, cuts[:kept])), len(pictures), grid.pixels), dtype)
     pieces = []
-    for index, blocks in enumerate(block_pieces(pictures, grid)):
-        pieces.append(whole[index * PIECE : index * PIECE + len(blocks)])
-        pieces[-1][:] = centre(blocks)[0]
-        if (yield Tick(index * PIECE, grid.count)):
+    for index, cut in enumerate(cuts[:kept]):
+        pieces.append(whole[index * PIECE : index * PIECE + len(cut)])
+        pieces[-1][:] = cut.coordinates()
+        if (yield Tick(index, len(cuts[:kept]))):
             return None
-    return Problem(pieces, ssim.constant(grid.pixels))
+    return Problem(pieces, ssim.constant(grid.pixels), cut=cuts[kept:])
 
 
 def kernel_problem(
@@ -150,7 +169,7 @@ def kernel_problem(
     parts: dict[int, Mercer] = {}
 
     def prepare(low: int, _: int) -> None:
-        parts[low] = mercer(blocks[low], kernel, settings.components, settings.precision)
+        parts[low] = mercer(blocks[low], kernel, settings.components, settings.precision, workers.stop)
         blocks[low] = blocks[low][:0].copy()  # its memory is needed for the coordinates
 
     finished = yield from workers.each(prepare, len(blocks), 1)

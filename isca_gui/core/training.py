@@ -14,7 +14,7 @@ from isca_gui.core.model import Known, Model, kernel_part
 from isca_gui.core.parallel import Tick, Workers, in_background
 from isca_gui.core.problem import kernel_problem, linear_problem
 from isca_gui.core.settings import SettingsError
-from isca_gui.core.steps import CONVERGED, STOPPED, Cancelled, Step
+from isca_gui.core.steps import CONVERGED, STOPPED, Cancelled, State, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -22,20 +22,22 @@ if TYPE_CHECKING:
     from isca_gui.core.dataset import Dataset
     from isca_gui.core.problem import Problem
     from isca_gui.core.settings import TrainingSettings
-    from isca_gui.core.steps import Result, State
+    from isca_gui.core.steps import Result
 
 Answer = TypeVar("Answer")
-Reports = Step | Tick
+Reports = Step | Tick | State
 SOLVERS = {"admm": admm.iterate, "direct": direct.iterate}
 
 
 def train(
-    dataset: Dataset, settings: TrainingSettings, threads: int | None = None, resume: Model | None = None
-) -> Generator[Reports, bool | None, Model]:
+    dataset: Dataset, settings: TrainingSettings, threads: int | None = None, resume: Model | None = None,
+    due: Callable[[], bool] | None = None,
+) -> Generator[Reports, bool | None, Model]:  # fmt: skip
     """Train a model; answer any report with True to stop and keep the model of the last whole epoch.
 
     With `resume`, go on from where that model stands, up to the epochs of `settings`; the result is the
-    same, bit by bit, as that of one uninterrupted training.
+    same, bit by bit, as that of one uninterrupted training. `due` is asked after every epoch; where it says
+    so, a copy of the `State` is reported, from which `restored` makes a model after a crash.
     """
     settings = settings.resolved()
     height, width = dataset.reference.shape
@@ -52,7 +54,7 @@ def train(
             result, offset = yield from baselines.pca(problem, settings, workers)
             model = Model(settings, grid, result.state, result.end, result.steps, offset, dataset=digest)
         else:
-            result = yield from _solve(problem, settings, workers, resume)
+            result = yield from _solve(problem, settings, workers, resume, due)
             part = None
             if problem.mercer is not None:
                 part = yield from kernel_part(dataset.pictures, problem, result.state.u, workers)
@@ -84,6 +86,20 @@ def problem_for(
     return problem
 
 
+def restored(
+    dataset: Dataset, settings: TrainingSettings, state: State, steps: tuple[Step, ...]
+) -> Generator[Reports, bool | None, Model]:
+    """Make the model of a training that broke off after `state` was reported; it can be resumed."""
+    settings = settings.resolved()
+    height, width = dataset.reference.shape
+    grid = BlockGrid(height, width, settings.block)
+    digest = yield from _in_background(dataset.digest)
+    known = Model(settings, grid, state, STOPPED, steps, dataset=digest)
+    there = replace(settings, epochs=state.epoch)  # nothing is left to be done but what follows the last epoch
+    model = yield from train(dataset, there, resume=known)
+    return replace(model, settings=settings, end=STOPPED)
+
+
 def check_resume(model: Model, settings: TrainingSettings, digest: str) -> None:
     """Refuse to go on with other data or other settings than a model was trained with."""
     if settings.method not in ("isca", "kernel-isca"):
@@ -109,11 +125,12 @@ def _in_background(work: Callable[[], Answer]) -> Generator[Tick, bool | None, A
 
 
 def _solve(
-    problem: Problem, settings: TrainingSettings, workers: Workers, resume: Model | None
-) -> Generator[Reports, bool | None, Result]:
+    problem: Problem, settings: TrainingSettings, workers: Workers, resume: Model | None,
+    due: Callable[[], bool] | None,
+) -> Generator[Reports, bool | None, Result]:  # fmt: skip
     if settings.method == "kernel-pca":
         return (yield from baselines.kernel_pca(problem, settings, workers))
     if settings.method == "random":
         return (yield from baselines.random(problem, settings, workers))
     state: State | None = resume.state if resume is not None else None
-    return (yield from SOLVERS[settings.solver](problem, settings, workers, state))
+    return (yield from SOLVERS[settings.solver](problem, settings, workers, state, due))

@@ -1,4 +1,4 @@
-"""Where a user's programs keep what they can make again, and their settings."""
+"""Where a user's programs keep what they can make again, their settings, and work not saved yet."""
 
 from __future__ import annotations
 
@@ -18,11 +18,16 @@ _PLACES = {
         "darwin": ("", "Library/Application Support"),
         "": ("XDG_CONFIG_HOME", ".config"),
     },
+    "state": {
+        "win32": ("LOCALAPPDATA", "AppData/Local"),
+        "darwin": ("", "Library/Application Support"),
+        "": ("XDG_STATE_HOME", ".local/state"),
+    },
 }
 
 
 def user_folder(use: str) -> Path:
-    """Give this program's folder for `cache` or `config`."""
+    """Give this program's folder for `cache`, `config` or `state`."""
     places = _PLACES[use]
     variable, usual = places.get(sys.platform, places[""])
     return Path(os.environ.get(variable) or Path.home() / usual) / "isca-studio"

@@ -1,0 +1,86 @@
+"""Locks between processes that vanish with the process that holds them, however it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from pathlib import Path
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+_ATTEMPTS = 20
+
+
+class Locked(Exception):
+    """Somebody else holds the lock."""
+
+
+class Lock:
+    """A lock on a file of its own, taken at once or not at all; the operating system gives it back."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Take the lock; raises `Locked`, or OSError where the file cannot be made."""
+        self.path = Path(path)
+        self._descriptor = _taken(self.path)
+
+    def release(self) -> None:
+        """Give the lock back and remove its file; calling it twice does no harm."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor < 0:
+            return
+        if sys.platform == "win32":  # what is open cannot be removed there
+            os.close(descriptor)
+            with contextlib.suppress(OSError):
+                self.path.unlink()
+        else:
+            with contextlib.suppress(OSError):
+                self.path.unlink()
+            os.close(descriptor)
+
+
+def held(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a living process holds the lock; the file itself may be left from a dead one."""
+    if not Path(path).exists():
+        return False
+    try:
+        descriptor = os.open(path, os.O_RDWR)
+    except OSError:
+        return True  # not ours to look at: somebody else's
+    try:
+        _lock(descriptor)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _taken(path: Path) -> int:
+    for _ in range(_ATTEMPTS):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            _lock(descriptor)
+        except OSError as error:
+            os.close(descriptor)
+            raise Locked(str(path)) from error
+        with contextlib.suppress(FileNotFoundError):
+            if _is(path, descriptor):
+                return descriptor
+        os.close(descriptor)  # whoever held it has removed the file meanwhile: that lock is on nothing
+    raise Locked(str(path))
+
+
+def _is(path: Path, descriptor: int) -> bool:
+    there, here = os.stat(path), os.fstat(descriptor)
+    return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
+
+
+def _lock(descriptor: int) -> None:
+    if sys.platform == "win32":
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+    else:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
