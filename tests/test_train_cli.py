@@ -20,11 +20,12 @@ from PIL import Image
 
 from isca_gui import cli
 from isca_gui.cli import train as command
-from isca_gui.core import archive, dataset_files, image, kernels, settings, steps, training
+from isca_gui.core import archive, compact, dataset_files, image, kernels, settings, steps, training
 from isca_gui.core.archive import load_model, save_model
 from isca_gui.core.dataset import generate
 from isca_gui.core.parallel import Tick
 from isca_gui.core.progress import run
+from isca_gui.core.recognition import Recogniser
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.core.steps import SolverError, Step
 
@@ -592,3 +593,38 @@ def test_stopped_before_the_first_epoch_there_is_nothing_to_keep(
     assert done.code == 130
     assert "there is no model to keep" in done.err
     assert os.listdir() == []
+
+
+# ----------------------------------------------------------------------------------------------- small models
+
+
+def test_a_compact_kernel_model_is_smaller_and_says_the_same(isca: Callable[..., Done], data: Path) -> None:
+    words = (data, "--method", "kernel-isca", "--kernel", "rbf", "--epochs", "3", "--json")
+    whole = json.loads(isca("train", *words, "-o", "whole.isca").out)
+    small = json.loads(isca("train", *words, "-o", "small.isca", "--compact").out)
+    first, second = load_model("whole.isca"), load_model("small.isca")
+    assert first.kernel is not None
+    assert second.kernel is not None
+    pictures = first.kernel.pictures
+    assert second.kernel.pictures.dtype == np.float16
+    np.testing.assert_array_equal(second.kernel.pictures, pictures.astype(np.float16))
+    assert small["bytes"] < whole["bytes"] - 1.9 * pictures.size
+    one, other = Recogniser(first), Recogniser(second)
+    for index in range(len(pictures)):
+        assert one.leave_one_out(index).verdict.label == other.leave_one_out(index).verdict.label
+        shown = other.recognise(pictures[index]).verdict
+        assert shown.label == one.recognise(pictures[index]).verdict.label
+
+
+def test_a_verdict_that_would_change_keeps_the_whole_pictures(data: Path) -> None:
+    made = run(dataset_files.load(data))
+    fine = replace(made, pictures=np.float32(0.5) + (made.pictures - np.float32(0.5)) * np.float32(2e-3))
+    settings = TrainingSettings("kernel-isca", kernel="rbf", gamma=1e4, epochs=3)
+    model = run(training.train(fine, settings))
+    assert run(compact.compacted(model)) is model
+
+
+def test_only_kernel_models_can_be_compact(isca: Callable[..., Done], data: Path) -> None:
+    done = isca("train", data, "-o", "model.isca", "--compact")
+    assert done.code == 2
+    assert "--compact is of no use to isca" in done.err

@@ -64,6 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--resume", metavar="MODEL", type=common.name,
         help="go on with this model and its settings, up to --epochs",
     )  # fmt: skip
+    parser.add_argument(
+        "--compact", action="store_true",
+        help="keep a kernel model's pictures in half precision if that changes no training picture's verdict",
+    )  # fmt: skip
     parser.add_argument("--overwrite", action="store_true", help="replace a model that stands there")
     common.add_threads(parser)
     common.add_json(parser)
@@ -75,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train and save a model."""
-    from isca_gui.core import archive, steps, training
+    from isca_gui.core import archive, compact, steps, training
 
     _check_target(args)
     resumed = archive.load_model(args.resume) if args.resume else None
@@ -86,6 +90,8 @@ def run(args: argparse.Namespace) -> int:
         model = run_training(task, settings, stop, quiet=args.json)
         if model.end == "stopped" and (settings.method not in _WITH_EPOCHS or not model.state.epoch):
             raise steps.Cancelled("Stopped before the first epoch was done; there is no model to keep.")
+        if args.compact and model.end != "stopped":
+            model = common.run_with_progress(compact.compacted(model), "model", quiet=args.json)
         archive.save_model(args.output, model)
     if args.json:
         common.print_json(summary(args.output, model))
@@ -158,7 +164,7 @@ def _settings(args: argparse.Namespace, resumed: Model | None) -> TrainingSettin
 
     given = {field: getattr(args, field) for _, field, _, _ in OPTIONS if getattr(args, field) is not None}
     settings = replace(resumed.settings if resumed else TrainingSettings(), **given).resolved()
-    useless = sorted(_OF_KERNELS & set(given))
+    useless = sorted((_OF_KERNELS & set(given)) | ({"compact"} if args.compact else set()))
     if useless and not settings.uses_kernel:
         raise SettingsError(
             f"--{useless[0]} is of no use to {settings.method}; say --method kernel-isca or kernel-pca"

@@ -41,7 +41,9 @@ _MOST_BYTES = 16 * 2**30
 _MOST_HEADER = 64 * 2**20  # below the 100 MB that other readers of safetensors allow
 _UNSIGNED = "0" * 64
 
-_TYPES: dict[str, np.dtype[Any]] = {"F64": np.dtype("<f8"), "F32": np.dtype("<f4")}
+# Wide types first, so that every tensor is aligned.
+_TYPES: dict[str, np.dtype[Any]] = {name: np.dtype(f"<f{size}") for name, size in
+                                    (("F64", 8), ("F32", 4), ("F16", 2))}  # fmt: skip
 _PRECISIONS = {"float64": "F64", "float32": "F32"}
 # b blocks, r coordinates, p components, q pixels of a block, n training pictures of height h and width w,
 # d numbers of a descriptor.
@@ -147,7 +149,7 @@ def _tensors(model: Model) -> dict[str, Array]:
 def _spec(name: str, tensor: Array) -> _Spec:
     kinds = [kind for kind, dtype in _TYPES.items() if dtype == tensor.dtype]
     if not kinds:
-        raise Fault(f"{name} is of type {tensor.dtype}, not float32 or float64")
+        raise Fault(f"{name} is of type {tensor.dtype}, which has no place in a model")
     return _Spec(kinds[0], tensor.shape)
 
 
@@ -155,8 +157,8 @@ def _spec(name: str, tensor: Array) -> _Spec:
 
 
 def _order(specs: Mapping[str, _Spec]) -> list[str]:
-    """Put wide types first, so that every tensor is aligned."""
-    return sorted(specs, key=lambda name: (specs[name].kind != "F64", name))
+    """Put wide types first."""
+    return sorted(specs, key=lambda name: (-_TYPES[specs[name].kind].itemsize, name))
 
 
 def _header(specs: Mapping[str, _Spec], manifest: str, digest: str) -> bytes:
@@ -204,6 +206,8 @@ def _check_tensors(specs: Mapping[str, _Spec], record: Record) -> None:
         raise Fault("there are more components than coordinates")
     if _KNOWN in specs and specs[_KNOWN].kind != "F32":
         raise Fault("its descriptors are not of float32")
+    if any(spec.kind == "F16" for name, spec in specs.items() if name != "pictures"):
+        raise Fault("something other than its pictures is of float16")
     if any(specs[name].kind != _PRECISIONS[settings.precision] for name in _STATE):
         raise Fault(f"U, V and J are not of {settings.precision}")
 
