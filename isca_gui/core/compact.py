@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isca_gui.core.descriptor import describe
+from isca_gui.core.descriptor import describe_all
 from isca_gui.core.progress import Progress
 from isca_gui.core.recognition import Recogniser
 
@@ -26,9 +26,9 @@ def compacted(model: Model) -> Generator[Progress, None, Model]:
     part, known = model.kernel, model.known
     if part is None or known is None or part.pictures.dtype == np.float16:
         return model
-    yield Progress(0, 1, "making the model smaller")
     half = replace(model, kernel=replace(part, pictures=part.pictures.astype(np.float16)))
-    half = replace(half, known=replace(known, source=describe(half, part.pictures)))
+    found = yield from describe_all(half, part.pictures, "making the model smaller")
+    half = replace(half, known=replace(known, source=found))
     before, after = Recogniser(model), Recogniser(half)
     for index in range(len(known.labels)):
         yield Progress(index, len(known.labels), "checking the smaller model")

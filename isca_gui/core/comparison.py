@@ -10,9 +10,8 @@ import numpy as np
 
 from isca_gui.core import evaluation, training
 from isca_gui.core.blocks import BlockGrid
-from isca_gui.core.descriptor import describe_training
+from isca_gui.core.descriptor import describe_all
 from isca_gui.core.model import Known, Model
-from isca_gui.core.parallel import Workers
 from isca_gui.core.progress import Progress
 from isca_gui.core.recognition import Recogniser
 from isca_gui.core.settings import TrainingSettings
@@ -123,12 +122,7 @@ def train_pixels(
     step = Step(1, 0.0, 0.0)
     model = Model(settings, grid, State(u, u, nothing, epoch=1), CONVERGED, (step,), dataset=dataset.digest())
     vars(model)["basis"] = u  # orthonormal already
-    workers = Workers(threads)
-    try:
-        task = describe_training(model, dataset.pictures, workers)
-        found = yield from _reported(task, "describing pixels")
-    finally:
-        workers.close()
+    found = yield from describe_all(model, dataset.pictures, "describing pixels", threads)
     levels = tuple(entry.achieved_mse for entry in dataset.entries)
     known = Known(dataset.labels, levels, found)
     whole = replace(model, known=known)
@@ -203,16 +197,3 @@ def _training_cost(name: str, settings: TrainingSettings) -> float:
 
 def _leaving_cost(name: str) -> float:
     return _LEAVING_ONE_OUT * (_PIXELS if name == PIXELS else 1)
-
-
-def _reported(task: Generator[object, bool | None, Result], what: str) -> Generator[Progress, None, Result]:
-    """Hand on ticks as reports."""
-    try:
-        while True:
-            tick = next(task)
-            yield Progress(int(getattr(tick, "done", 0)), int(getattr(tick, "total", 1)), what)
-    except StopIteration as end:
-        result: Result = end.value
-        return result
-    finally:
-        task.close()

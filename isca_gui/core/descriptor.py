@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isca_gui.core.blocks import centre
-from isca_gui.core.parallel import Tick
+from isca_gui.core.parallel import Tick, Workers
 from isca_gui.core.problem import block_pieces
+from isca_gui.core.progress import Progress
 from isca_gui.core.sizes import PIECE
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isca_gui.core.model import Model
-    from isca_gui.core.parallel import Workers
 
 DESCRIPTORS = {
     "extended": "coordinates in the subspace, mean, and two norms of what lies outside it",
@@ -61,6 +61,24 @@ def describe_training(
     for tick in workers.each(work, model.grid.count, size):  # its answer is not passed on
         yield replace(tick, what=DESCRIBING)
     return found
+
+
+def describe_all(
+    model: Model, pictures: NDArray[Any], what: str, threads: int | None = None
+) -> Generator[Progress, None, NDArray[np.float32]]:
+    """Do the same as a task of its own, which says `what` it does."""
+    workers = Workers(threads)
+    task = describe_training(model, pictures, workers)
+    try:
+        while True:
+            tick = next(task)
+            yield Progress(tick.done, tick.total, what)
+    except StopIteration as end:
+        found: NDArray[np.float32] = end.value
+        return found
+    finally:
+        task.close()
+        workers.close()
 
 
 def _shape(model: Model, pictures: NDArray[Any]) -> tuple[int, int, int]:
