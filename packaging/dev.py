@@ -1,9 +1,11 @@
-"""Make the environment when it is needed, then run, test, measure or lint the program.
+"""Make the environment when it is needed, then run, test, measure, lint or pack the program.
 
     python3 packaging/dev.py run [ARGS...]     start ISCA Studio
     python3 packaging/dev.py test [ARGS...]    ruff, mypy, then pytest with ARGS
     python3 packaging/dev.py bench [ARGS...]   measure the speed
     python3 packaging/dev.py lint              ruff and mypy only
+    python3 packaging/dev.py bundle            make a folder that runs without Python, and try it
+    python3 packaging/dev.py packages [ARGS]   make wheel and sdist, and install both to try them
 
 The environment is .venv beside pyproject.toml. It is made once, and brought up to date only when
 something it was made from has changed.
@@ -35,11 +37,15 @@ VENV = ROOT / ".venv"
 PYTHON = str(VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
 STAMP = VENV / "isca-stamp"  # there only when an installation came to its end
 LINUX = sys.platform.startswith("linux")
-EXTRAS = {"run": "", "bench": "dev", "test": "dev", "lint": "dev"}
+EXTRAS = {"run": "", "bench": "dev", "test": "dev", "lint": "dev", "bundle": "dev", "packages": "dev"}
 STAGES = {
-    "ruff check": ["ruff", "check", "."],
-    "ruff format": ["ruff", "format", "--check", "."],
-    "mypy": ["mypy"],
+    "ruff check": ["-m", "ruff", "check", "."],
+    "ruff format": ["-m", "ruff", "format", "--check", "."],
+    "mypy": ["-m", "mypy"],
+}
+BUNDLE = {
+    "bundle": ["packaging/bundle.py"],
+    "pytest, bundle": ["-m", "pytest", "-m", "bundle", "tests/test_bundle.py"],
 }
 
 # What has to be present, and the Debian package that brings it. The libraries are those with which Qt and its
@@ -64,7 +70,12 @@ X11 = {
 WAYLAND = {"libwayland-cursor.so.0": "libwayland-cursor0", "libwayland-egl.so.1": "libwayland-egl1"}
 FONT = {"a font": "fonts-dejavu-core"}
 TOOLS = {"Xvfb": "xvfb", "xdotool": "xdotool", "openbox": "openbox", "import": "imagemagick"}
-WITHOUT = {"run": "text may be unreadable", "test": "real-window tests will be skipped"}
+CHECKERS = {"appstreamcli": "appstream", "desktop-file-validate": "desktop-file-utils"}
+WITHOUT = {
+    "run": "text may be unreadable",
+    "test": "tests of the real window, or by validators, are left out",
+    "bundle": "the menu entry is checked by our own rules only",
+}
 
 
 class Stop(Exception):
@@ -139,7 +150,9 @@ def wanted(command: str, env: Mapping[str, str], new_venv: bool, linux: bool = L
     if command == "run" and linux and (env.get("DISPLAY") or env.get("WAYLAND_DISPLAY")):
         return Pieces(required | QT | (X11 if env.get("DISPLAY") else WAYLAND), FONT)
     if command == "test" and linux:  # Qt's offscreen platform, too, is linked with QT
-        return Pieces(required | QT, X11 | FONT | TOOLS)
+        return Pieces(required | QT, X11 | FONT | TOOLS | CHECKERS)
+    if command == "bundle" and linux:  # X11's libraries go into it, and it is started on a screen
+        return Pieces(required | QT | X11 | FONT | TOOLS | {"objdump": "binutils"}, CHECKERS)
     return Pieces(required, {})
 
 
@@ -338,10 +351,10 @@ def become(module: Sequence[str]) -> int:
 def run_stages(stages: Mapping[str, Sequence[str]]) -> int:
     """Run the stages in turn and return the exit code of the first that fails."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    for name, module in stages.items():
+    for name, words in stages.items():
         print(f"== {name}", flush=True)
         start = time.perf_counter()
-        code = call([PYTHON, "-m", *module]).code
+        code = call([PYTHON, *words]).code
         result = f"failed with exit code {code}" if code else "passed"
         print(f"== {name} {result} in {time.perf_counter() - start:.1f} s", flush=True)
         if code:
@@ -356,16 +369,20 @@ def execute(command: str, arguments: Sequence[str]) -> int:
         return become(["isca_gui", *arguments])
     if command == "bench":
         return become(["isca_gui.cli", "bench", *arguments])
+    if command == "bundle":
+        return run_stages(BUNDLE)
+    if command == "packages":
+        return run_stages({"packages": ["packaging/packages.py", *arguments]})
     return run_stages(STAGES | (tests(arguments) if command == "test" else {}))
 
 
 def tests(arguments: Sequence[str]) -> dict[str, Sequence[str]]:
     """Give the stages of the tests: all of them two files at a time, but what measures time alone."""
     if arguments:
-        return {"pytest": ["pytest", *arguments]}
+        return {"pytest": ["-m", "pytest", *arguments]}
     return {
-        "pytest": ["pytest", "-m", "not alone", "-n", "2", "--dist", "loadfile"],
-        "pytest, alone": ["pytest", "-m", "alone"],
+        "pytest": ["-m", "pytest", "-m", "not alone and not bundle", "-n", "2", "--dist", "loadfile"],
+        "pytest, alone": ["-m", "pytest", "-m", "alone"],
     }
 
 
@@ -375,7 +392,7 @@ def main(arguments: Sequence[str]) -> int:
     if command in ("-h", "--help"):
         print(__doc__)
         return 0
-    if command not in EXTRAS or (command == "lint" and rest):
+    if command not in EXTRAS or (command in ("lint", "bundle") and rest):
         say(f"Not understood: {' '.join(arguments)}\n\n{__doc__}" if arguments else f"{__doc__}")
         return 2
     try:

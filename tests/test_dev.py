@@ -154,14 +154,15 @@ def test_old_interpreters_can_read_far_enough_to_be_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code"), [((), 2), (("--help",), 0), (("-h",), 0), (("rum",), 2), (("lint", "x"), 2)]
+    ("arguments", "code"),
+    [((), 2), (("--help",), 0), (("-h",), 0), (("rum",), 2), (("lint", "x"), 2), (("bundle", "x"), 2)],
 )
 def test_usage_lists_every_command(repository: Repository, arguments: tuple[str, ...], code: int) -> None:
     done = repository.call(*arguments)
     shown, other = (done.stdout, done.stderr) if code == 0 else (done.stderr, done.stdout)
     assert done.returncode == code
     assert other == ""
-    assert all(f"dev.py {command} " in shown for command in ("run", "test", "bench", "lint"))
+    assert all(f"dev.py {command} " in shown for command in repository.dev.EXTRAS)
     assert not repository.venv.exists()
 
 
@@ -343,6 +344,22 @@ def test_stages_run_in_order_offscreen_and_pass_arguments_on(repository: Reposit
     assert repository.called()[4:] == ["ruff", "ruff", "mypy"]
 
 
+def test_packing_makes_a_thing_and_then_tries_it(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository.install()
+    for name in ("bundle", "packages"):
+        (repository.root / "packaging" / f"{name}.py").write_text(
+            f"import sys\nprint('{name}', *sys.argv[1:])\nsys.exit({name == 'packages'} * 4)\n"
+        )
+    monkeypatch.setenv("CALLS", str(repository.calls))
+    assert repository.dev.run_stages(repository.dev.BUNDLE) == 0
+    assert repository.calls.read_text().split()[:3] == ["pytest", "-m", "bundle"]
+    done = repository.call("packages", "--offline")
+    assert done.returncode == 4
+    assert "packages --offline\n" in done.stdout
+
+
 @pytest.mark.parametrize(("failing", "before"), [("ruff", 1), ("mypy", 3), ("pytest", 4)])
 def test_the_first_failing_stage_ends_the_test(repository: Repository, failing: str, before: int) -> None:
     done = repository.install().call("test", FAILING=failing)
@@ -366,8 +383,11 @@ X11_ENV, WAYLAND_ENV = {"DISPLAY": ":0"}, {"WAYLAND_DISPLAY": "wayland-0"}
         ("run", X11_ENV, False, "", ""),
         ("bench", X11_ENV, True, "", ""),
         ("lint", X11_ENV, True, "", ""),
-        ("test", {}, True, "libegl1", "xvfb xdotool openbox imagemagick libxcb-cursor0"),
+        ("test", {}, True, "libegl1", "xvfb xdotool openbox imagemagick libxcb-cursor0 appstream"),
         ("test", {}, False, "", ""),
+        ("bundle", {}, True, "libegl1 libxcb-cursor0 fonts-dejavu-core xvfb xdotool binutils", "appstream"),
+        ("bundle", {}, False, "", ""),
+        ("packages", X11_ENV, True, "", ""),
     ],
 )
 def test_what_a_command_needs(
@@ -452,4 +472,4 @@ def test_missing_window_helpers_are_one_line(
     repository.dev.provide("test", new_venv=False)
     told = capsys.readouterr().err.splitlines()
     assert len(told) == 1
-    assert "real-window tests will be skipped" in told[0]
+    assert "tests of the real window, or by validators, are left out" in told[0]

@@ -1,0 +1,7 @@
+"""What the bundle's `isca` command starts with."""
+
+import sys
+
+from isca_gui.cli import main
+
+sys.exit(main())
