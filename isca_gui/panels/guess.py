@@ -1,0 +1,117 @@
+"""A mystery picture: the person guesses, then truth and the program's verdict are told and compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from isca_gui import theme
+from isca_gui.core.distortions import TABLE
+from isca_gui.panels.preview import chip
+from isca_gui.panels.step import describe
+from isca_gui.recognising import HIDDEN
+
+if TYPE_CHECKING:
+    from isca_gui.actions import Actions
+    from isca_gui.session import Session, Tested
+
+ASK = "What was done to this picture? Look at it in the vote map, then choose, or press Reveal."
+_AT = " at MSE "
+
+
+class GuessBar(QWidget):
+    """Asks what was done to the selected mystery picture and keeps the score."""
+
+    def __init__(self, session: Session, actions: Actions, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._session, self._actions = session, actions
+        self._guesses: dict[int, str] = {}  # number of a picture: the kind that was guessed
+        self.buttons = {line.name: QToolButton(self) for line in TABLE}
+        for line in TABLE:
+            made = self.buttons[line.name]
+            made.setText(f"{line.letter}  {line.title}")
+            made.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+            made.setIcon(chip(line.name))
+            made.setIconSize(QSize(12, 12))
+            made.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+            describe(made, f"Guess {line.title}", f"{line.title}: {line.sentence}")
+            made.clicked.connect(lambda _=False, kind=line.name: self.guess(kind))
+        self.question = QWidget(self)
+        grid = QGridLayout(self.question)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setSpacing(4)
+        for place, made in enumerate(self.buttons.values()):
+            grid.addWidget(made, place % 3, place // 3)
+        self.answer = QLabel(self)
+        self.answer.setWordWrap(True)
+        self.answer.setAccessibleName("You and the program")
+        self.answer.setToolTip("Your guess, and what the program found without knowing the truth.")
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self.question)
+        layout.addWidget(self.answer)
+        session.tested_selected.connect(self._refresh)
+        session.tested_changed.connect(self._refresh)
+        self._refresh()
+
+    def guess(self, kind: str) -> None:
+        """Take a guess about the selected picture and tell the truth."""
+        test = self._session.test
+        if secret(test) and test is not None:
+            self._guesses[test.number] = kind
+            self._actions.reveal(test.number)
+
+    def _refresh(self) -> None:
+        test = self._session.test
+        guessed = test is not None and not secret(test) and test.number in self._guesses
+        self.question.setVisible(secret(test))
+        self.answer.setText(self._compared(test) if test is not None and guessed else "")
+        self.answer.setVisible(guessed)
+        self.setVisible(guessed or secret(test))
+
+    def _compared(self, test: Tested) -> str:
+        kinds, _ = truth_of(test)
+        found = test.recognition.verdict if test.recognition is not None else None
+        program = _title("+".join(found.parts) or found.label) if found is not None else "nothing yet"
+        right = found is not None and set(found.parts) == set(kinds)
+        strength = f", MSE about {found.severity:.0f}" if found is not None and found.severity else ""
+        mine = self._guesses[test.number]
+        lines = [
+            f"You said {_title(mine)}: {_mark(mine in kinds)}.",
+            f"The program says {program}{strength}: {_mark(right)}.",
+        ]
+        yours, its, of = self.score()
+        if of > 1:
+            lines.append(f"So far: you {yours} of {of}, the program {its} of {of}.")
+        return " ".join(lines)
+
+    def score(self) -> tuple[int, int, int]:
+        """Give how often the person and the program were right, and of how many."""
+        asked = [test for test in self._session.tested if test.number in self._guesses and not secret(test)]
+        yours = sum(self._guesses[test.number] in truth_of(test)[0] for test in asked)
+        its = sum(
+            test.recognition is not None and set(test.recognition.verdict.parts) == set(truth_of(test)[0])
+            for test in asked
+        )
+        return yours, its, len(asked)
+
+
+def secret(test: Tested | None) -> bool:
+    """Tell whether a picture is a mystery that nobody has guessed yet."""
+    return test is not None and test.truth.startswith(HIDDEN)
+
+
+def truth_of(test: Tested) -> tuple[tuple[str, ...], str]:
+    """Give the kinds that are in a picture that was made here, and its MSE in words."""
+    kinds, _, level = test.truth.removeprefix(HIDDEN).partition(_AT)
+    return tuple(kinds.split("+")), level
+
+
+def _mark(right: bool) -> str:
+    return "✓ right" if right else "✗ wrong"
+
+
+def _title(label: str) -> str:
+    return theme.class_style(label).title
