@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from isca_gui.core.model import Model
     from isca_gui.jobs import JobRunner
     from isca_gui.session import Reference, Run, Session
 
@@ -50,7 +51,7 @@ class Recognising(QObject):
     def __init__(self, session: Session, jobs: JobRunner, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session, self._jobs = session, jobs
-        self._recogniser: tuple[int, Any] | None = None  # of the run last used: one at a time, it is large
+        self._recogniser: tuple[Model, Any] | None = None  # of the run last used: one at a time, it is large
         self._wanted: deque[_Wanted] = deque()
 
     def files(self, paths: Iterable[str | os.PathLike[str]]) -> None:
@@ -80,7 +81,9 @@ class Recognising(QObject):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all answers to a table, those that could not be given with the reason."""
         tested, refused = self._session.tested, self._session.refused
-        done = f"The table of {len(tested) + len(refused)} pictures was saved as '{os.fspath(path)}'."
+        count = len(tested) + len(refused)
+        what = "one picture" if count == 1 else f"{count} pictures"
+        done = f"The table of {what} was saved as '{os.fspath(path)}'."
         self._jobs.run(
             "save answers", "Saving the table of answers", lambda: _write_table(path, tested, refused),
             done=lambda _: self._session.say("info", done),
@@ -125,8 +128,8 @@ class Recognising(QObject):
     def _recogniser_of(self, run: Run) -> Any:
         from isca_gui.core.recognition import Recogniser
 
-        if self._recogniser is None or self._recogniser[0] != run.number:
-            self._recogniser = run.number, Recogniser(run.model)
+        if self._recogniser is None or self._recogniser[0] is not run.model:
+            self._recogniser = run.model, Recogniser(run.model)
         return self._recogniser[1]
 
     def _on_tested(self, reports: list[Any]) -> None:
@@ -181,5 +184,9 @@ def _write_table(path: str | os.PathLike[str], tested: Iterable[Tested], refused
     rows += [answers.row({"file": each.path or each.name, "error": each.error}) for each in refused]
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="\n").writerows(rows)
-    with files.replacing(path) as stream:
-        stream.write(text.getvalue().encode("utf-8", "backslashreplace"))
+    try:
+        with files.replacing(path) as stream:
+            stream.write(text.getvalue().encode("utf-8", "backslashreplace"))
+    except OSError as error:  # its own words name a file that nobody has asked for
+        error.filename = os.fspath(path)
+        raise

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt
+import shiboken6
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QBrush, QColor, QGuiApplication, QPalette
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton, QWidget
 
 from isca_gui.core.distortions import DISTORTIONS, ORIGINAL
 from isca_gui.core.distortions import UNDECIDED_LABEL as UNDECIDED
@@ -99,8 +100,15 @@ def shades() -> Shades:
     return SHADES[LIGHT if light else DARK]
 
 
+_OWN_ROLES = (QPalette.ColorRole.Window, QPalette.ColorRole.Text, QPalette.ColorRole.Highlight)
+
+
 def palette(name: str) -> QPalette:
-    """Make the palette of the light or dark theme."""
+    """Make the palette of the light or dark theme.
+
+    Nothing in this style draws with the roles of visited links and shadows: they carry the colours of what is
+    good and of warnings to the style sheet.
+    """
     s, role = SHADES[name], QPalette.ColorRole
     made = QPalette()
     for place, colour in (
@@ -110,7 +118,7 @@ def palette(name: str) -> QPalette:
         *((role.PlaceholderText, s.faint), (role.Link, s.accent), (role.Accent, s.accent)),
         *((role.Highlight, s.accent), (role.HighlightedText, s.on_accent), (role.BrightText, s.error)),
         *((role.ToolTipBase, s.raised), (role.ToolTipText, s.text), (role.Light, s.raised)),
-        *((role.Midlight, s.raised), (role.Shadow, s.border)),
+        *((role.Midlight, s.raised), (role.LinkVisited, s.good), (role.Shadow, s.warning)),
     ):
         made.setColor(place, QColor(colour))
     for place in (role.Text, role.WindowText, role.ButtonText):
@@ -119,47 +127,93 @@ def palette(name: str) -> QPalette:
 
 
 def apply(choice: str) -> None:
-    """Give the program the chosen theme."""
-    app = QGuiApplication.instance()
-    if isinstance(app, QApplication):
-        name = scheme(choice)
-        app.setPalette(palette(name))
-        app.setStyleSheet(stylesheet(SHADES[name]))
+    """Give the program the chosen theme.
 
-
-def stylesheet(s: Shades) -> str:
-    """Give what a palette cannot say: the one primary button, headings, states, fields that are wrong."""
-    return f"""
-    QToolTip {{ color: {s.text}; background: {s.raised}; border: 1px solid {s.border}; padding: 3px; }}
-    QPushButton, QToolButton {{ padding: 3px 9px; border: 1px solid {s.border}; border-radius: 4px;
-        background: {s.button}; color: {s.text}; }}
-    QToolButton {{ padding: 2px 5px; }}
-    QPushButton:hover, QToolButton:hover {{ border-color: {s.accent}; }}
-    QPushButton:focus, QToolButton:focus {{ border: 1px solid {s.accent}; }}
-    QPushButton:pressed, QToolButton:pressed, QToolButton:checked, QPushButton:checked
-        {{ background: {s.border}; }}
-    QPushButton:disabled, QToolButton:disabled {{ color: {s.faint}; background: {s.window}; }}
-    QPushButton[primary="true"] {{ background: {s.accent}; color: {s.on_accent}; border-color: {s.accent};
-        font-weight: 600; }}
-    QPushButton[primary="true"]:focus {{ border: 1px solid {s.text}; }}
-    QPushButton[primary="true"]:disabled {{ background: {s.border}; color: {s.text}; }}
-    QToolButton[heading="true"] {{ border: none; background: transparent; font-weight: 700; padding: 2px 0; }}
-    QToolButton[heading="true"]:focus {{ border-bottom: 1px solid {s.accent}; border-radius: 0; }}
-    QToolButton[disclosure="true"] {{ border: none; background: transparent; color: {s.faint};
-        padding: 1px 0; }}
-    QToolButton[disclosure="true"]:checked, QToolButton[heading="true"]:checked {{ background: transparent; }}
-    QToolButton::menu-indicator {{ width: 9px; subcontrol-position: right center; right: 2px; }}
-    QToolButton[popupMode="2"] {{ padding-right: 15px; }}
-    QFrame[step="true"] {{ background: {s.raised}; border: 1px solid {s.border}; border-radius: 6px; }}
-    QFrame[step="true"][next="true"] {{ border-color: {s.accent}; }}
-    QLabel[faint="true"] {{ color: {s.faint}; }}
-    QLabel[state="done"] {{ color: {s.good}; }}
-    QLabel[state="running"] {{ color: {s.accent}; }}
-    QLabel[state="stale"], QLabel[level="warning"] {{ color: {s.warning}; }}
-    QLabel[state="failed"], QLabel[level="error"] {{ color: {s.error}; }}
-    QLabel[state="empty"] {{ color: {s.faint}; }}
-    QLineEdit[wrong="true"], QSpinBox[wrong="true"], QDoubleSpinBox[wrong="true"], QComboBox[wrong="true"]
-        {{ border: 1px solid {s.error}; }}
-    QTabBar {{ qproperty-elideMode: ElideNone; }}
-    QScrollArea#steps, QScrollArea#steps > QWidget > QWidget {{ border: none; background: {s.window}; }}
+    The style sheet is the same for all themes and names colours by their role: to read another one takes Qt
+    half a second in a window of some hundred widgets. What it has coloured is told to look again.
     """
+    app = QGuiApplication.instance()
+    if not isinstance(app, QApplication):
+        return
+    made = palette(scheme(choice))
+    first = app.styleSheet() != STYLE_SHEET
+    if not first and all(made.color(role) == app.palette().color(role) for role in _OWN_ROLES):
+        return
+    windows = [window for window in app.topLevelWidgets() if window.isVisible()]
+    app.setPalette(made)
+    if first:  # without this attribute a palette would not reach what a style sheet is applied to
+        app.setAttribute(Qt.ApplicationAttribute.AA_UseStyleSheetPropagationInWidgetStyles)
+        app.setStyleSheet(STYLE_SHEET)
+        return
+    for window in windows:
+        window.setUpdatesEnabled(False)  # nothing is painted half in the old colours
+    for window in app.topLevelWidgets():
+        window.setPalette(made)
+    QTimer.singleShot(0, app, lambda: _finish(app, windows))
+
+
+def _finish(app: QApplication, windows: list[QWidget]) -> None:
+    """Colour anew what the style sheet has coloured: what is seen now, the rest when that is painted."""
+    styled = [widget for widget in app.allWidgets() if _is_styled(widget)]
+    _look_again([widget for widget in styled if widget.isVisible()])
+    for window in windows:
+        if shiboken6.isValid(window):
+            window.setUpdatesEnabled(True)
+    unseen = [widget for widget in styled if not widget.isVisible()]
+    QTimer.singleShot(0, app, lambda: _look_again(unseen))
+
+
+def _look_again(widgets: list[QWidget]) -> None:
+    for widget in widgets:
+        if shiboken6.isValid(widget):
+            look_again(widget)
+
+
+def look_again(widget: QWidget) -> None:
+    """Let the style sheet be applied anew to a widget: its properties or the theme have changed."""
+    widget.style().polish(widget)
+    widget.update()
+
+
+def _is_styled(widget: QWidget) -> bool:
+    """Whether a rule with colours applies to a widget."""
+    if isinstance(widget, QLabel):
+        return any(widget.property(name) is not None for name in ("faint", "state", "level"))
+    return isinstance(widget, QPushButton | QToolButton) or bool(widget.property("wrong"))
+
+
+STYLE_SHEET = """
+    QToolTip { color: palette(text); background: palette(alternate-base);
+        border: 1px solid palette(mid); padding: 3px; }
+    QPushButton, QToolButton { padding: 3px 9px; border: 1px solid palette(mid); border-radius: 4px;
+        background: palette(button); color: palette(text); }
+    QToolButton { padding: 2px 5px; }
+    QPushButton:hover, QToolButton:hover { border-color: palette(highlight); }
+    QPushButton:focus, QToolButton:focus { border: 1px solid palette(highlight); }
+    QPushButton:pressed, QToolButton:pressed, QToolButton:checked, QPushButton:checked
+        { background: palette(mid); }
+    QPushButton:disabled, QToolButton:disabled { color: palette(placeholder-text);
+        background: palette(window); }
+    QPushButton[primary="true"] { background: palette(highlight); color: palette(highlighted-text);
+        border-color: palette(highlight); font-weight: 600; }
+    QPushButton[primary="true"]:focus { border: 1px solid palette(text); }
+    QPushButton[primary="true"]:disabled { background: palette(mid); color: palette(text); }
+    QToolButton[choice="true"] { padding: 3px 7px; border-radius: 3px; }
+    QToolButton[choice="true"]:checked { font-weight: 600; }
+    QToolButton[heading="true"] { border: none; background: transparent; font-weight: 700; padding: 2px 0; }
+    QToolButton[heading="true"]:focus { border-bottom: 1px solid palette(highlight); border-radius: 0; }
+    QToolButton[disclosure="true"] { border: none; background: transparent; color: palette(placeholder-text);
+        padding: 1px 0; }
+    QToolButton[disclosure="true"]:checked, QToolButton[heading="true"]:checked { background: transparent; }
+    QToolButton::menu-indicator { width: 9px; subcontrol-position: right center; right: 2px; }
+    QToolButton[popupMode="2"] { padding-right: 15px; }
+    QLabel[faint="true"], QLabel[state="empty"] { color: palette(placeholder-text); }
+    QLabel[state="done"] { color: palette(link-visited); }
+    QLabel[state="running"] { color: palette(highlight); }
+    QLabel[state="stale"], QLabel[level="warning"] { color: palette(shadow); }
+    QLabel[state="failed"], QLabel[level="error"] { color: palette(bright-text); }
+    QLineEdit[wrong="true"], QSpinBox[wrong="true"], QDoubleSpinBox[wrong="true"], QComboBox[wrong="true"]
+        { border: 1px solid palette(bright-text); }
+    QTabBar { qproperty-elideMode: ElideNone; }
+    QScrollArea#steps { border: none; }
+"""

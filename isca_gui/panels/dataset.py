@@ -292,7 +292,9 @@ def _table(model: MadeModel) -> QTableView:
     table.setAlternatingRowColors(True)
     table.verticalHeader().hide()
     table.verticalHeader().setDefaultSectionSize(20)
-    table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+    table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+    table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+    table.horizontalHeader().setHighlightSections(False)
     table.setFixedHeight(190)
     describe(table, "What was made", "Every picture of the dataset: target and achieved MSE, and strength.")
     return table

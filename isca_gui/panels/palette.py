@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import shiboken6
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QMenu, QVBoxLayout, QWidget
 
@@ -58,6 +59,8 @@ class Palette(QDialog):
         words = text.lower().split()
         self.list.clear()
         for place, (path, action) in enumerate(self._actions):
+            if not shiboken6.isValid(action):  # a list that has changed meanwhile
+                continue
             if all(word in f"{path} {action.toolTip()}".lower() for word in words):
                 key = action.shortcut().toString()
                 item = QListWidgetItem(f"{path}    {key}" if key else path)
@@ -83,7 +86,8 @@ class Palette(QDialog):
             return
         action = self._actions[item.data(_PLACE)][1]
         self.close()  # first: the action may open a dialog of its own
-        action.trigger()
+        if shiboken6.isValid(action):
+            action.trigger()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Let the arrows move in the list while the line has the keyboard."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from isca_gui import theme
 from isca_gui.actions import PICTURE_FILTER
+from isca_gui.panels.guess import ASK, GuessBar, secret
 from isca_gui.panels.preview import KindBox, MseBox, chip
 from isca_gui.panels.step import (
     DONE,
@@ -88,6 +89,8 @@ class RecognisePanel(StepPanel):
         self.body.addWidget(JobBar(jobs, "recognise", "Progress of the recognition"))
         self.body.addWidget(self.list)
         self.body.addWidget(self.words)
+        self.guess = GuessBar(session, actions)
+        self.body.addWidget(self.guess)
         self.body.addLayout(
             row(self.reveal_button, self.again_button, self.remove_button, 1, self.save_button)
         )
@@ -115,7 +118,8 @@ class RecognisePanel(StepPanel):
         if not self.session.tested and not self.session.refused:
             self.session.say("warning", "There is nothing to save: no picture has been recognised yet.")
             return
-        path, _ = QFileDialog.getSaveFileName(self, "Save the table", "answers.csv", "CSV table (*.csv)")
+        proposed = QFileDialog().directory().filePath("answers.csv")  # where the last dialog was
+        path, _ = QFileDialog.getSaveFileName(self, "Save the table", proposed, "CSV table (*.csv)")
         if path:
             self._actions.save_answers(path if path.lower().endswith(".csv") else f"{path}.csv")
 
@@ -162,6 +166,8 @@ class RecognisePanel(StepPanel):
         self._on_tested_selected()
 
     def _item(self, test: Tested) -> QTreeWidgetItem:
+        if secret(test):
+            return _secret(test)
         recognition = test.recognition
         verdict = recognition.verdict.label if recognition is not None else ""
         strength = f"{recognition.verdict.severity:.0f}" if recognition is not None else ""
@@ -173,6 +179,15 @@ class RecognisePanel(StepPanel):
         item.setToolTip(0, test.path or test.name)
         item.setTextAlignment(2, Qt.AlignmentFlag.AlignRight)
         return item
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow a change between light and dark."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_shown"):
+            for index, each in enumerate(self._shown):
+                item = self.list.topLevelItem(index)
+                if isinstance(each, Refused) and item is not None:
+                    item.setForeground(1, QColor(theme.shades().error))
 
     def _on_item_selected(self) -> None:
         each = self._current()
@@ -267,9 +282,18 @@ class RecognisePanel(StepPanel):
 def _words(test: Tested | None) -> str:
     if test is None:
         return ""
+    if secret(test):
+        return ASK
     truth = "" if test.truth.startswith(HIDDEN) or not test.truth else f"\nTruth: {test.truth}."
     found = test.recognition.verdict.sentence if test.recognition is not None else "Not recognised yet."
     return f"{found}{truth}"
+
+
+def _secret(test: Tested) -> QTreeWidgetItem:
+    item = QTreeWidgetItem([test.name, "guess first", ""])
+    item.setData(0, _NUMBER, test.number)
+    item.setToolTip(1, ASK)
+    return item
 
 
 def _refused(refused: Refused) -> QTreeWidgetItem:

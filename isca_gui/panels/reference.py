@@ -78,7 +78,9 @@ class ReferencePanel(StepPanel):
     def choose(self) -> None:
         """Ask for a picture file and open it."""
         reference = self.session.reference
-        folder = str(Path(reference.path).parent) if reference is not None and reference.path else ""
+        path = reference.path or "" if reference is not None else ""
+        known = path and not path.startswith(samples.PREFIX)
+        folder = str(Path(path).parent) if known else ""  # where the last dialog was
         path, _ = QFileDialog.getOpenFileName(self, "Open a reference picture", folder, PICTURE_FILTER)
         if path:
             self._actions.open_picture(path)
@@ -105,6 +107,7 @@ class ReferencePanel(StepPanel):
         self._failed = False
         reference = self.session.reference
         if reference is None:
+            self.thumb.clear()
             self.name_label.setText("No picture yet")
             self.size_label.setText("Open one, or choose a sample.")
         else:

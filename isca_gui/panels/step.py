@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt
+from PySide6.QtGui import QPainter, QPalette
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QComboBox,
@@ -19,10 +20,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui import theme
 from isca_gui.steady import SteadyBar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from PySide6.QtGui import QPaintEvent
 
     from isca_gui.jobs import JobRunner
     from isca_gui.session import Session
@@ -60,7 +64,6 @@ class StepPanel(QFrame):
     def __init__(self, session: Session, jobs: JobRunner, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.session, self.jobs = session, jobs
-        self.setProperty("step", True)
         self.setObjectName(f"{self.NAME}_panel")
         self.heading = QToolButton()
         self.heading.setText(self.HEADING)
@@ -88,6 +91,18 @@ class StepPanel(QFrame):
         self.state = ""
         self.set_state(EMPTY)
 
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw a card, framed in the accent's colour where the next step is.
+
+        A style sheet would give its background to the fields inside as well.
+        """
+        role = QPalette.ColorRole
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(self.palette().color(role.Highlight if self.property("next") else role.Mid))
+            painter.setBrush(self.palette().color(role.AlternateBase))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+
     def set_state(self, state: str, words: str = "") -> None:
         """Show a state by mark and word, such as "● 37 %"."""
         self.state = state
@@ -99,7 +114,8 @@ class StepPanel(QFrame):
         """Colour this step's button if it is the next one to press."""
         primary = next_step(self.session) == self.NAME
         set_property(button, "primary", primary)
-        set_property(self, "next", primary)
+        self.setProperty("next", primary)
+        self.update()
 
     def _on_heading_toggled(self, shown: bool) -> None:
         self.content.setVisible(shown)
@@ -154,8 +170,7 @@ def set_property(widget: QWidget, name: str, value: object) -> None:
     """Set a property that the style sheet looks at."""
     if widget.property(name) != value:
         widget.setProperty(name, value)
-        widget.style().unpolish(widget)
-        widget.style().polish(widget)
+        theme.look_again(widget)
 
 
 def describe(widget: QWidget, name: str, sentence: str) -> None:

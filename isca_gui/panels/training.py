@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QToolButton, QWidget
 
 from isca_gui.core.settings import TrainingSettings
-from isca_gui.core.steps import STOPPED
+from isca_gui.core.steps import CONVERGED, MAX_EPOCHS, STOPPED
 from isca_gui.panels.form import SettingsForm
 from isca_gui.panels.step import (
     DONE,
@@ -39,6 +39,7 @@ _STOP = "Stop and keep the model of the last whole epoch (Esc)."
 _STOP_TEXT = "■ Stop and keep"
 _RESUME = "Go on from where the selected run stands, up to the epochs shown."
 _OWN = "Your own settings"
+_ENDS = {CONVERGED: "converged", MAX_EPOCHS: "all epochs done", STOPPED: "stopped and kept"}
 
 
 def published(settings: TrainingSettings) -> TrainingSettings:
@@ -208,8 +209,9 @@ class TrainingPanel(StepPanel):
             return f"{job.what}{left}"
         if run is None:
             return ""
-        objective = run.model.state.objective
-        return f"{run.name}: objective {objective:.4f} (low is good), {run.model.end.replace('_', ' ')}"
+        steps = run.model.steps  # those without epochs have it there only
+        objective = steps[-1].objective if steps else run.model.state.objective
+        return f"{run.name}: objective {objective:.4f} (low is good), {_ENDS[run.model.end]}"
 
     def _state(self, running: bool) -> tuple[str, str]:
         if running:

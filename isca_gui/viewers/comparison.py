@@ -135,11 +135,12 @@ class ComparisonViewer(Viewer):
         self.button.setAccessibleName("Evaluate all runs that have not been")
         self.button.clicked.connect(self.evaluate)
         row = QHBoxLayout()
-        row.addWidget(self.hint, 1)
+        row.addStretch(1)
         row.addWidget(self.button)
         row.addWidget(self.exporter.button(Thing("comparison", "table", table=self.rows)))
         layout = QVBoxLayout(self.content)
         layout.setContentsMargins(6, 6, 6, 6)
+        layout.addWidget(self.hint)
         layout.addWidget(self.table, 1)
         layout.addLayout(row)
 

@@ -73,7 +73,7 @@ class ConvergenceViewer(Viewer):
             self._remove(number)
         for number, run in wanted.items():
             track = self.tracks.get(number)
-            if track is None or len(track) != len(run.model.steps):
+            if track is None or track.settings is not run.settings or len(track) != len(run.model.steps):
                 self.tracks[number] = Track(number, run.name, run.settings)
                 self.tracks[number].add(run.model.steps)
             self.tracks[number].name = run.name

@@ -114,8 +114,12 @@ class Exporter(QObject):
 
         def write() -> None:
             content = work()
-            with files.replacing(target) as stream:
-                stream.write(content)
+            try:
+                with files.replacing(target) as stream:
+                    stream.write(content)
+            except OSError as error:  # its own words name a file that nobody has asked for
+                reason = error.strerror or str(error)
+                raise ExportError(f"Cannot write '{target}': {reason}. Choose another place.") from error
 
         title = f"Saving {thing.title} to '{target}'"
         self._jobs.run(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QPixmap
+from PySide6.QtWidgets import QHeaderView, QTableView
 
 from isca_gui import theme
 from isca_gui.core.progress import Progress
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from PySide6.QtCore import QObject
-    from PySide6.QtGui import QImage
+    from PySide6.QtGui import QImage, QKeyEvent
+    from PySide6.QtWidgets import QWidget
 
     from isca_gui.core.dataset import Dataset
 
@@ -33,6 +35,36 @@ def thumbnails(dataset: Dataset, side: int = SIDE) -> Generator[Progress, None, 
         if len(made) % _AT_ONCE == 0:
             yield Progress(len(made), len(dataset.pictures), "thumbnails")
     return made
+
+
+class GalleryTable(QTableView):
+    """The small pictures; some may be chosen, by Ctrl and Shift with the mouse or the keys."""
+
+    def __init__(self, model: GalleryModel, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setModel(model)
+        self.setAccessibleName("Pictures of the dataset, kinds in rows, MSE levels in columns")
+        self.setToolTip(
+            "Click a picture to see it large. Ctrl+click or Shift+click for several; by the keys: "
+            "Shift+arrows, or Ctrl+arrows and Ctrl+Space."
+        )
+        self.setIconSize(QSize(SIDE, SIDE))
+        self.setSelectionMode(QTableView.SelectionMode.ExtendedSelection)
+        self.setTabKeyNavigation(False)
+        self.setMinimumHeight(SIDE + 34)
+        for header in (self.horizontalHeader(), self.verticalHeader()):
+            header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+            header.setDefaultSectionSize(SIDE + 6)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Leave letters and digits to the viewer: there is no text in the table to search."""
+        if event.text().isprintable() and event.text().strip() and not event.modifiers() & _COMMANDS:
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
+
+_COMMANDS = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier
 
 
 class GalleryModel(QAbstractTableModel):

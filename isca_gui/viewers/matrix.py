@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from isca_gui.core.evaluation import LeaveOneOut
 
-_HEAD, _SMALLEST, _LARGEST = 36, 22, 64
-_NARROW = 70  # below this a column's name is its letter only
+_HEAD, _SMALLEST, _LARGEST = 50, 22, 64
+_NARROW = 90  # below this a column's name is its letter only
 _ARROWS = {
     Qt.Key.Key_Left: (0, -1),
     Qt.Key.Key_Right: (0, 1),
@@ -136,9 +136,9 @@ class ConfusionMatrix(QWidget):
         for column, label in enumerate(self.columns):
             box = self.cell_rect(0, column, size)
             head = QRectF(box.left(), 0, box.width(), _HEAD)
-            title = metrics.elidedText(look(label).title, Qt.TextElideMode.ElideRight, int(box.width()) - 4)
-            under = f"\n{title}" if box.width() >= _NARROW else ""
-            painter.drawText(head, centre, f"{look(label).letter}{under}")
+            under = f"\n{look(label).title}" if box.width() >= _NARROW else ""
+            wrapped = centre | Qt.TextFlag.TextWordWrap
+            painter.drawText(head, wrapped, f"{look(label).letter}{under}")
         for row, label in enumerate(self.classes):
             first = self.cell_rect(row, 0, size)
             text = f"{look(label).letter}  {look(label).title}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -25,11 +25,15 @@ from isca_gui import theme
 from isca_gui.session import MOST_MESSAGES
 
 if TYPE_CHECKING:
+    from PySide6.QtGui import QResizeEvent
+
     from isca_gui.actions import Actions
     from isca_gui.jobs import JobRunner
     from isca_gui.session import Message, Session
 
 _MARKS = {"info": "i  note", "warning": "!  warning", "error": "✗  error"}
+_HINT = "Copy takes the selected line with its details."
+_NARROW = 75  # letters
 _EMPTY = "Nothing to report yet. What the program does, and what goes wrong, is told here."
 
 
@@ -56,16 +60,16 @@ class MessagesViewer(QWidget):
         self.hint.setProperty("faint", True)
         self.hint.setWordWrap(True)
         self.hint.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        splitter = QSplitter(Qt.Orientation.Horizontal)
-        splitter.addWidget(self.list)
-        splitter.addWidget(self.details)
-        splitter.setSizes([700, 300])
+        self._splitter = QSplitter(Qt.Orientation.Horizontal)
+        self._splitter.addWidget(self.list)
+        self._splitter.addWidget(self.details)
+        self._splitter.setSizes([700, 300])
         line = QHBoxLayout()
         line.addWidget(self.hint, 1)
         line.addWidget(self.copy_button)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(6, 6, 6, 6)
-        layout.addWidget(splitter, 1)
+        layout.addWidget(self._splitter, 1)
         layout.addLayout(line)
         for message in session.messages:
             self._on_message_added(message)
@@ -81,13 +85,29 @@ class MessagesViewer(QWidget):
             details = item.data(0, Qt.ItemDataRole.UserRole)
             QGuiApplication.clipboard().setText(f"{text}\n\n{details}" if details else text)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the details below where there is no room beside."""
+        super().resizeEvent(event)
+        narrow = self.width() < _NARROW * self.fontMetrics().averageCharWidth()
+        wanted = Qt.Orientation.Vertical if narrow else Qt.Orientation.Horizontal
+        if self._splitter.orientation() != wanted:
+            self._splitter.setOrientation(wanted)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow a change between light and dark."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.PaletteChange and hasattr(self, "list"):
+            for row in range(self.list.topLevelItemCount()):
+                item = self.list.topLevelItem(row)
+                if item is not None:
+                    _colour(item)
+
     def _on_message_added(self, message: Message) -> None:
         item = QTreeWidgetItem([f"{message.when:%H:%M:%S}", _MARKS.get(message.level, ""), message.text])
         item.setData(0, Qt.ItemDataRole.UserRole, message.details)
         item.setToolTip(2, message.text)
-        colours = {"warning": theme.shades().warning, "error": theme.shades().error}
-        if message.level in colours:
-            item.setForeground(1, QColor(colours[message.level]))
+        item.setData(1, Qt.ItemDataRole.UserRole, message.level)
+        _colour(item)
         self.list.addTopLevelItem(item)
         if self.list.topLevelItemCount() > MOST_MESSAGES:
             self.list.takeTopLevelItem(0)
@@ -102,7 +122,15 @@ class MessagesViewer(QWidget):
         self.copy_button.setToolTip(
             "Copy the selected message with its details." if item is not None else "There is no message yet."
         )
-        self.hint.setText(_EMPTY if item is None else "Select a line to see its details.")
+        self.hint.setText(_EMPTY if item is None else _HINT)
+
+
+def _colour(item: QTreeWidgetItem) -> None:
+    """Give a warning or an error its colour in the theme that is shown now."""
+    colours = {"warning": theme.shades().warning, "error": theme.shades().error}
+    level = item.data(1, Qt.ItemDataRole.UserRole)
+    if level in colours:
+        item.setForeground(1, QColor(colours[level]))
 
 
 def _list() -> QTreeWidget:
@@ -112,6 +140,8 @@ def _list() -> QTreeWidget:
     made.setUniformRowHeights(True)
     made.setAlternatingRowColors(True)
     made.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    for column in (0, 1):
+        made.header().setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
     made.header().setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
     made.setAccessibleName("Messages")
     made.setToolTip("What happened, the newest last.")

@@ -1,78 +1,51 @@
-"""The dataset: small pictures by kind and level, and a large view of one beside the reference."""
+"""The dataset: small pictures by kind and level, and a large view of some beside the reference."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import shiboken6
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSize, Qt, QTimer
+from PySide6.QtCore import QItemSelectionModel, QRect, Qt, QTimer
 from PySide6.QtWidgets import (
     QButtonGroup,
     QHBoxLayout,
-    QHeaderView,
     QLabel,
     QSplitter,
-    QTableView,
     QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
-from isca_gui import theme
-from isca_gui.core.distortions import DISTORTIONS, mse
 from isca_gui.flow import Column, Flow
-from isca_gui.viewers import gallery, layers
+from isca_gui.viewers import gallery, layers, picture_words
 from isca_gui.viewers.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
 from isca_gui.viewers.commands import dataset_command
 from isca_gui.viewers.export import Thing
+from isca_gui.viewers.panes import MOST, Compared, PaneGrid, Shown, compare
 from isca_gui.viewers.viewer import ChoiceButton, Newest, NextStep, Viewer, need_dataset, zoom_buttons
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-    from PySide6.QtGui import QHideEvent, QKeyEvent
+    from collections.abc import Iterable
+
+    from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent
+    from PySide6.QtWidgets import QMenu
 
     from isca_gui.actions import Actions
     from isca_gui.core.dataset import Dataset
     from isca_gui.jobs import JobRunner
     from isca_gui.session import Reference, Session
-    from isca_gui.viewers.layers import Layer
+    from isca_gui.viewers.panes import Pane
 
 SIDE_BY_SIDE, SWIPE, BLINK, DIFFERENCE, SIMILARITY = "side", "swipe", "blink", "difference", "ssim"
 MODES = {
-    SIDE_BY_SIDE: ("Side by side", "Both pictures beside each other, linked"),
-    SWIPE: ("Swipe", "One over the other; drag the divider"),
-    BLINK: ("Blink", "One and the other in turn (B)"),
-    DIFFERENCE: ("Difference", "The picture, and what was added to the reference to get it"),
-    SIMILARITY: ("SSIM map", "The picture, and how similar each block is to the reference"),
+    SIDE_BY_SIDE: ("Side by side", "The reference and the chosen pictures beside each other, linked"),
+    SWIPE: ("Swipe", "The chosen picture over the reference; drag the divider"),
+    BLINK: ("Blink", "The reference and the chosen picture in turn (B)"),
+    DIFFERENCE: ("Difference", "What was added to the reference to get the chosen picture"),
+    SIMILARITY: ("SSIM map", "How similar each block is to the reference; 1 is equal"),
 }
 _BLINK_MILLISECONDS = 600
-
-
-@dataclass(frozen=True, eq=False)
-class Comparison:
-    """Two pictures and all that is shown of them."""
-
-    first: Layer
-    second: Layer
-    difference: Layer
-    similarity: Layer
-    limit: float
-    error: float
-    mean_similarity: float
-
-
-def compare(first: NDArray[np.float32], second: NDArray[np.float32]) -> Comparison:
-    """Measure and draw what differs between two pictures."""
-    limit = float(abs(second - first).max()) or 1 / 255
-    similarity, mean = layers.similarity_layer(first, second)
-    return Comparison(
-        layers.grey_layer(first), layers.grey_layer(second),
-        layers.difference_layer(first, second, limit), similarity,
-        limit, mse(first, second), mean,
-    )  # fmt: skip
 
 
 class PicturesViewer(Viewer):
@@ -86,9 +59,11 @@ class PicturesViewer(Viewer):
         super().__init__(session, jobs, actions, parent)
         self.mode = SIDE_BY_SIDE
         self._dataset: Dataset | None = None
-        self._left = self._right = 0  # numbers of the pictures in the large view
-        self._shown: Comparison | None = None
-        self._newest = Newest(jobs, "comparison", "Comparing two pictures", self)
+        self._base = 0  # number of the picture that others are compared with
+        self._chosen: tuple[int, ...] = ()  # in the order of the table
+        self._choosing = False
+        self.shown: Compared | None = None
+        self._newest = Newest(jobs, "comparison", "Comparing pictures", self)
         self.alone = PictureCanvas("Reference picture, with nothing made of it yet", self._empty)
         self._alone: Reference | None = None  # what it shows
         self._empty.put_above(self.alone)
@@ -113,7 +88,7 @@ class PicturesViewer(Viewer):
         if dataset is self._dataset:
             return
         self._dataset = dataset
-        self._left = 0
+        self._base, self._chosen, self.shown = 0, (), None
         self._pin.setChecked(False)
         self.model.set_dataset(dataset)
         if dataset is None:
@@ -131,17 +106,26 @@ class PicturesViewer(Viewer):
         self._newest.ask(lambda: layers.grey_layer(reference.picture), self.alone.set_layer)
         self.alone.set_caption(reference.name)
 
-    def choose(self, number: int) -> None:
-        """Show a picture of the dataset large."""
-        self._right = number
-        index = self.model.index_of(number)
-        if index.isValid() and index != self.table.currentIndex():
-            chosen = QItemSelectionModel.SelectionFlag.ClearAndSelect
-            self.table.selectionModel().setCurrentIndex(index, chosen)
+    def choose(self, *numbers: int) -> None:
+        """Show pictures of the dataset large."""
+        indexes = [index for number in numbers if (index := self.model.index_of(number)).isValid()]
+        model, flag = self.table.selectionModel(), QItemSelectionModel.SelectionFlag
+        self._choosing = True
+        model.clearSelection()
+        for index in indexes:
+            model.select(index, flag.Select)
+        if indexes:
+            model.setCurrentIndex(indexes[-1], flag.NoUpdate)
+        self._choosing = False
+        self._take(numbers)
+
+    def _take(self, numbers: Iterable[int]) -> None:
+        """Compare the first of some pictures with the base; no more than there are panes."""
+        self._chosen = tuple(numbers)
         self._compare()
 
     def set_mode(self, mode: str) -> None:
-        """Change how the two pictures are compared."""
+        """Change how the pictures are compared."""
         self.mode = mode
         self.modes[mode].setChecked(True)
         self._second_seen = False
@@ -152,29 +136,20 @@ class PicturesViewer(Viewer):
 
     def _build(self) -> None:
         self.model = gallery.GalleryModel(self)
-        self.table = QTableView(self)
-        self.table.setModel(self.model)
-        self.table.setAccessibleName("Pictures of the dataset, kinds in rows, MSE levels in columns")
-        self.table.setToolTip("Click a picture to see it large")
-        self.table.setIconSize(QSize(gallery.SIDE, gallery.SIDE))
-        self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
-        self.table.setTabKeyNavigation(False)
-        self.table.setMinimumHeight(gallery.SIDE + 34)
-        for header in (self.table.horizontalHeader(), self.table.verticalHeader()):
-            header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-            header.setDefaultSectionSize(gallery.SIDE + 6)
-        self.table.selectionModel().currentChanged.connect(self._on_current_changed)
-        self.left = PictureCanvas("Reference picture", self)
-        self.right = PictureCanvas("Distorted picture", self, self.left.view)
-        for canvas in (self.left, self.right):
-            canvas.menu = self._menu
+        self.table = gallery.GalleryTable(self.model, self)
+        self.table.selectionModel().selectionChanged.connect(self._on_selection_changed)
+        self.panes = PaneGrid(self)
+        self.left, self.right = self.panes.panes[:2]
+        for pane in self.panes.panes:
+            pane.menu = _PaneMenu(self, pane)
         self.left.view.cursor_changed.connect(self._on_cursor_changed)
         self.bar = ColourBar("Scale of the map", self)
         panes = QHBoxLayout()
-        for widget, stretch in ((self.left, 1), (self.right, 1), (self.bar, 0)):
-            panes.addWidget(widget, stretch)
+        panes.addWidget(self.panes, 1)
+        panes.addWidget(self.bar)
         self.info, self.readout = QLabel(self), QLabel(" ", self)
-        self.info.setWordWrap(True)
+        for label in (self.info, self.readout):
+            label.setWordWrap(True)
         large = Column(self)
         column = QVBoxLayout(large)
         column.setContentsMargins(0, 0, 0, 0)
@@ -203,25 +178,22 @@ class PicturesViewer(Viewer):
             row.addWidget(button)
         self.modes[self.mode].setChecked(True)
         group.buttonClicked.connect(self._on_mode_clicked)
-        tip = "put the chosen picture in the reference's place, to compare others with it"
+        tip = "put the picture chosen last in the reference's place, to compare others with it"
         self._pin = ChoiceButton("Compare with this", tip, self)
         self._pin.toggled.connect(self._on_pin_toggled)
         row.addWidget(self._pin)
         row.push()
         row.addWidget(zoom_buttons(self.left, self))
-        row.addWidget(self.exporter.button(*self._things()))
+        row.addWidget(self.exporter.button(*self.things()))
         return row
 
-    def _things(self) -> tuple[Thing, ...]:
+    def things(self) -> tuple[Thing, ...]:
+        """Give what can be saved and copied."""
         return (
-            Thing("reference", "left picture", image=self.left.composed),
-            Thing("distorted", "right picture", image=self.right.composed),
+            Thing("pictures", "large pictures", image=self.panes.composed),
             Thing("dataset", "table of the dataset", table=self.rows),
             Thing("dataset", "command that makes the dataset", text=self.command),
         )
-
-    def _menu(self):  # type: ignore[no-untyped-def]
-        return self.exporter.menu(*self._things())
 
     def rows(self) -> list[tuple[object, ...]]:
         """Give the dataset as a table."""
@@ -245,64 +217,71 @@ class PicturesViewer(Viewer):
     # --- drawing ----------------------------------------------------------------------------------------
 
     def _compare(self) -> None:
-        dataset = self._dataset
-        if dataset is None or self._right >= len(dataset.entries):
+        dataset, base = self._dataset, self._base
+        if dataset is None or not self._chosen or max(self._chosen) >= len(dataset.entries):
             return
-        first, second = dataset.pictures[self._left], dataset.pictures[self._right]
-        self._newest.ask(lambda: compare(first, second), self._on_compared)
+        others = tuple(number for number in self._chosen if number != base)[:MOST] or self._chosen[:1]
+        first, seconds = dataset.pictures[base], [dataset.pictures[number] for number in others]
+        self._newest.ask(lambda: Compared(base, others, compare(first, seconds)), self._on_compared)
 
-    def _on_compared(self, comparison: Comparison) -> None:
-        self._shown = comparison
-        self._show()
+    def _on_compared(self, compared: Compared) -> None:
+        if self._dataset is not None and max(compared.others) < len(self._dataset.entries):
+            self.shown = compared
+            self._show()
 
     def _show(self) -> None:
-        shown, dataset = self._shown, self._dataset
-        if shown is None or dataset is None or self._right >= len(dataset.entries):
+        shown = self.shown
+        if shown is None or self._dataset is None:
             return
-        names = self._name(self._left), self._name(self._right)
-        single = self.mode in (SWIPE, BLINK)
-        self.right.setVisible(not single)
         self.bar.setVisible(self.mode in (DIFFERENCE, SIMILARITY))
-        self.left.set_second(shown.second if self.mode == SWIPE else None)
-        if self.mode == SIDE_BY_SIDE:
-            self._panes((shown.first, names[0]), (shown.second, names[1]))
-        elif self.mode == SWIPE:
-            self._panes((shown.first, f"{names[0]}  |  {names[1]}"), (shown.second, names[1]))
-        elif self.mode == BLINK:
-            first, second = (shown.first, names[0]), (shown.second, names[1])
-            self._panes(second if self._second_seen else first, second)
-        elif self.mode == DIFFERENCE:
-            self._panes((shown.second, names[1]), (shown.difference, "Difference"))
-            table = layers.DIVERGING["Blue – white – red"]
-            self.bar.set_scale(table, -shown.limit, shown.limit, "{:+.3g}", 255)
-        else:
-            self._panes((shown.second, names[1]), (shown.similarity, "SSIM of the blocks"))
+        if self.mode == DIFFERENCE:
+            limit = shown.comparisons[0].limit
+            self.bar.set_scale(layers.DIVERGING["Blue – white – red"], -limit, limit, "{:+.3g}", 255)
+        elif self.mode == SIMILARITY:
             self.bar.set_scale(layers.SIMILARITY, 0, 1, "{:.2f}")
+        self.panes.show_panes(self._panes(shown))
         self.info.setText(self._describe(shown))
+        self._on_cursor_changed(self.left.view.cursor)
+        self._keep_room()
 
-    def _panes(self, left: tuple[Layer, str], right: tuple[Layer, str]) -> None:
-        for canvas, (layer, caption) in ((self.left, left), (self.right, right)):
-            canvas.set_layer(layer)
-            canvas.set_caption(caption)
+    def _keep_room(self) -> None:
+        """Give the readout the height it needs with the pointer on a picture: the panes must not jump."""
+        if self.shown is None or self._dataset is None:
+            return
+        longest = picture_words.readout(self._dataset, self.shown, 0, 0).replace(" (", "00000 (")
+        room = QRect(0, 0, max(self.panes.width(), 100), 10_000)
+        box = self.readout.fontMetrics().boundingRect(room, Qt.TextFlag.TextWordWrap, longest)
+        self.readout.setFixedHeight(box.height() + 2)
 
-    def _name(self, number: int) -> str:
-        if self._dataset is None or number == 0:
-            return "Reference"
-        entry = self._dataset.entries[number]
-        return f"{theme.class_style(entry.label).title}, MSE {entry.achieved_mse:.1f}"
-
-    def _describe(self, shown: Comparison) -> str:
+    def _panes(self, shown: Compared) -> list[Shown]:
+        """Give what each pane shows in the mode chosen."""
         assert self._dataset is not None
-        entry = self._dataset.entries[self._right]
-        parts = [theme.class_style(entry.label).title]
-        if self._dataset.spec is not None and self._right:
-            parts.append(f"target MSE {entry.target_mse:g}")
-        parts.append(f"achieved MSE {entry.achieved_mse:.2f}")
-        row = DISTORTIONS.get(entry.label)
-        if row is not None and entry.strength > 0:
-            parts.append(f"strength {entry.strength:.4g} ({row.unit})")
-        against = "" if self._left == 0 else f" against {self._name(self._left)}, MSE {shown.error:.2f}"
-        parts.append(f"SSIM {shown.mean_similarity:.4f}{against}")
+        names = [
+            (picture_words.long_name(self._dataset, number), picture_words.short_name(self._dataset, number))
+            for number in (shown.base, *shown.others)
+        ]
+        base, short = names[0]
+        pairs = [(*name, each) for name, each in zip(names[1:], shown.comparisons, strict=True)]
+        pictures = [Shown(c.second, name, brief) for name, brief, c in pairs]
+        if self.mode == SIDE_BY_SIDE:
+            return [Shown(shown.comparisons[0].first, base, short), *pictures]
+        if self.mode == SWIPE:
+            return [Shown(c.first, f"{base}  |  {name}", f"{short}  |  {brief}", c.second)
+                    for name, brief, c in pairs]  # fmt: skip
+        if self.mode == BLINK:
+            return pictures if self._second_seen else [Shown(c.first, base, short) for _, _, c in pairs]
+        word = "Difference" if self.mode == DIFFERENCE else "SSIM of the blocks"
+        maps = [c.difference if self.mode == DIFFERENCE else c.similarity for _, _, c in pairs]
+        if len(pairs) == 1:
+            return [*pictures, Shown(maps[0], word, word)]
+        return [Shown(layer, f"{word}: {name}", brief)
+                for layer, (name, brief, _) in zip(maps, pairs, strict=True)]  # fmt: skip
+
+    def _describe(self, shown: Compared) -> str:
+        assert self._dataset is not None
+        parts = picture_words.figures(self._dataset, shown)
+        if len(self._chosen) > MOST:
+            parts.append(f"{len(self._chosen)} are chosen; only the first {MOST} are shown")
         if self.session.dataset_stale:
             parts.append("made of another reference or other settings than those shown now")
         return "  ·  ".join(parts)
@@ -313,16 +292,21 @@ class PicturesViewer(Viewer):
         if shiboken6.isValid(self) and self._dataset and len(images) == len(self._dataset.entries):
             self.model.set_thumbnails(images)
 
-    def _on_current_changed(self, current: QModelIndex, _: QModelIndex) -> None:
-        number = self.model.picture_at(current)
-        if number is not None and number != self._right:
-            self.choose(number)
+    def _on_selection_changed(self) -> None:
+        if self._choosing:
+            return
+        cells = sorted(self.table.selectionModel().selectedIndexes(), key=lambda i: (i.row(), i.column()))
+        numbers = [number for cell in cells if (number := self.model.picture_at(cell)) is not None]
+        if numbers:  # with nothing chosen the large view stays
+            self._take(numbers)
 
     def _on_mode_clicked(self, button: QToolButton) -> None:
         self.set_mode(next(mode for mode, each in self.modes.items() if each is button))
 
     def _on_pin_toggled(self, on: bool) -> None:
-        self._left = self._right if on else 0
+        current = self.model.picture_at(self.table.currentIndex())
+        last = current if current in self._chosen else self._chosen[-1] if self._chosen else 0
+        self._base = last if on and last is not None else 0
         self._compare()
 
     def _on_blink(self) -> None:
@@ -334,24 +318,24 @@ class PicturesViewer(Viewer):
             self._show()
 
     def _on_cursor_changed(self, place: tuple[int, int] | None) -> None:
-        shown = self._shown
-        if place is None or shown is None:
+        if place is None or self.shown is None or self._dataset is None:
             self.readout.setText(" ")
-            return
-        row, column = place
-        self.readout.setText(
-            f"x {column}, y {row}    {self._name(self._left)}: {shown.first.text_at(row, column)}    "
-            f"{self._name(self._right)}: {shown.second.text_at(row, column)}    "
-            f"difference {shown.difference.text_at(row, column)}    "
-            f"SSIM {shown.similarity.text_at(row, column)}"
-        )
+        else:
+            self.readout.setText(picture_words.readout(self._dataset, self.shown, *place))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """B blinks."""
+        """B blinks; the keys of zooming work from the small pictures too."""
         if event.key() == Qt.Key.Key_B and not event.modifiers():
             self.set_mode(SIDE_BY_SIDE if self.mode == BLINK else BLINK)
+        elif self.table.hasFocus() and self.shown is not None:
+            self.left.keyPressEvent(event)
         else:
             super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep room for the readout."""
+        super().resizeEvent(event)
+        self._keep_room()
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Do not blink unseen."""
@@ -363,6 +347,17 @@ class PicturesViewer(Viewer):
         super().showEvent(event)
         if self.mode == BLINK:
             self._blink.start()
+
+
+class _PaneMenu:
+    """Makes the menu of one pane."""
+
+    def __init__(self, viewer: PicturesViewer, pane: Pane) -> None:
+        self._viewer, self._pane = viewer, pane
+
+    def __call__(self) -> QMenu:
+        this = Thing(self._pane.caption, "this picture", image=self._pane.composed)
+        return self._viewer.exporter.menu(this, *self._viewer.things())
 
 
 if __name__ == "__main__":

@@ -83,6 +83,8 @@ def style_plot(plot: Any) -> None:
         axis.setTextPen(shades.text)
     if plot.plotItem.legend is not None:
         plot.plotItem.legend.setLabelTextColor(shades.text)
+        for _, label in plot.plotItem.legend.items:
+            label.setText(label.text)  # a colour alone is not drawn
 
 
 def line_pen(colour: str, width: float, dashes: Sequence[float]) -> QPen:

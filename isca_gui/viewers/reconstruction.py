@@ -139,7 +139,7 @@ class ReconstructionViewer(Viewer):
         self.reason = QLabel(self)
         self.reason.setWordWrap(True)
         self.reason.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.reason.setMargin(40)
+        self.reason.setMargin(12)
         self._pages = QStackedWidget(self)
         self._pages.addWidget(shown)
         self._pages.addWidget(self.reason)

@@ -11,7 +11,6 @@ from PySide6.QtCore import QAbstractTableModel, QItemSelection, QModelIndex, QPe
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QFileDialog,
-    QHBoxLayout,
     QHeaderView,
     QLabel,
     QMessageBox,
@@ -21,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui.flow import Flow
 from isca_gui.session import METHOD_TITLES
 from isca_gui.viewers.commands import run_commands, settings_in_short
 from isca_gui.viewers.export import Thing, safe_name
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Index = QModelIndex | QPersistentModelIndex
 
 _ENDS = {"converged": "converged", "max_epochs": "all epochs done", "stopped": "stopped and kept"}
-NAME = 1
+NAME, SETTINGS = 1, 3
 
 
 def _last(run: Run, figure: str) -> float:
@@ -193,7 +193,9 @@ class RunsViewer(Viewer):
         self.table.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 8)
         header = self.table.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setStretchLastSection(True)
+        header.setSectionResizeMode(SETTINGS, QHeaderView.ResizeMode.Stretch)  # the rest is seen in full
+        header.setMinimumSectionSize(56)
+        header.setHighlightSections(False)
         self.table.selectionModel().selectionChanged.connect(self._on_selection_changed)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.table.customContextMenuRequested.connect(self._on_menu)
@@ -201,7 +203,7 @@ class RunsViewer(Viewer):
         delete.setContext(Qt.ShortcutContext.WidgetShortcut)
         delete.activated.connect(self.ask_delete)
         self.buttons: dict[str, QPushButton] = {}
-        row = QHBoxLayout()
+        row = Flow()
         for text, tip, work in (
             ("Evaluate", "Recognise every training picture as if it were not known", self.evaluate),
             ("Rename", "Give the selected run another name (F2)", self.rename),
@@ -218,7 +220,7 @@ class RunsViewer(Viewer):
             row.addWidget(button)
         self.note = QLabel(self)
         row.addWidget(self.note)
-        row.addStretch()
+        row.push()
         self._thing = Thing("runs", "table of the runs", table=self.model.table)
         row.addWidget(self.exporter.button(self._thing))
         layout = QVBoxLayout(self.content)

@@ -52,11 +52,11 @@ def place_of(target: QRectF, zoom: float, top: int, left: int, bottom: int, righ
     return QRectF(corner.x(), corner.y(), (right - left) * zoom, (bottom - top) * zoom)
 
 
-def paint_caption(painter: QPainter, caption: str, width: int) -> None:
-    """Write what a picture is into its upper left corner."""
+def paint_caption(painter: QPainter, caption: str, width: int, top: float = 4) -> None:
+    """Write what a picture is at its left edge, in the upper corner if nothing else is said."""
     metrics = painter.fontMetrics()
     text = metrics.elidedText(caption, Qt.TextElideMode.ElideRight, max(width - 20, 20))
-    box = QRectF(4, 4, metrics.horizontalAdvance(text) + 12, metrics.height() + 4)
+    box = QRectF(4, top, metrics.horizontalAdvance(text) + 12, metrics.height() + 4)
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(QColor(0, 0, 0, 150))
     painter.drawRoundedRect(box, 3, 3)

@@ -67,6 +67,7 @@ class Viewer(QWidget):
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self._area)
         self.jobs.changed.connect(self._on_jobs_changed)
+        session.settled.connect(self._on_settled)
 
     @property
     def empty(self) -> bool:
@@ -82,9 +83,12 @@ class Viewer(QWidget):
         raise NotImplementedError
 
     def outdated(self, *_: object) -> None:
-        """Draw anew: now if it is seen, else when it is shown."""
+        """Draw anew: when the change is complete if it is seen, else when it is shown."""
         self._outdated = True
-        if self.isVisible():
+        self._on_settled()
+
+    def _on_settled(self) -> None:
+        if self.isVisible() and not self.session.changing:
             self._catch_up()
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -95,11 +99,8 @@ class Viewer(QWidget):
     def changeEvent(self, event: QEvent) -> None:
         """Follow a change between light and dark."""
         super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange:
-            for button in self.findChildren(ChoiceButton):
-                button.restyle()
-            if self._ready:
-                self.restyle()
+        if event.type() == QEvent.Type.PaletteChange and self._ready:
+            self.restyle()
 
     def restyle(self) -> None:
         """Take the colours of the theme; plots have their own and need to be told."""
@@ -264,22 +265,10 @@ def zoom_buttons(canvas: PictureCanvas, parent: QWidget) -> QWidget:
 class ChoiceButton(QToolButton):
     """A button that stays down and is clearly seen to be."""
 
-    _STYLE = (
-        "QToolButton { padding: 3px 7px; border: 1px solid palette(mid); border-radius: 3px;"
-        " color: palette(button-text); background: palette(button); }"
-        "QToolButton:checked { background: palette(mid); font-weight: 600; }"
-        "QToolButton:focus { border-color: palette(highlight); }"
-    )
-
     def __init__(self, text: str, tip: str, parent: QWidget) -> None:
         super().__init__(parent)
         self.setText(text)
         self.setToolTip(tip)
         self.setAccessibleName(f"{text}: {tip}")
         self.setCheckable(True)
-        self.restyle()
-
-    def restyle(self) -> None:
-        """Take the theme's colours: a style sheet keeps those that it was read with."""
-        self.setStyleSheet("")
-        self.setStyleSheet(self._STYLE)
+        self.setProperty("choice", True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isca_gui.core import votes_picture
+from isca_gui.recognising import HIDDEN
 from isca_gui.viewers.layers import grey_layer, pixel_image
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ MAPS = {
 _DRAW = {CONFIDENCE: votes_picture.confidence_overlay, SEVERITY: votes_picture.severity_overlay}
 _APART = 2.5  # screen pixels that one unit of a pattern needs at least for the picture to be seen through it
 _MOST_APART = 64
+GUESS_FIRST = "A mystery: what was done to this picture? Guess at the left, then the answer is shown."
 
 
 def draw_map(kind: str, tested: Tested, spacing: int = 1) -> tuple[Layer, QImage | None]:
@@ -36,6 +39,12 @@ def draw_map(kind: str, tested: Tested, spacing: int = 1) -> tuple[Layer, QImage
             votes_picture.vote_overlay(found, height, width, spacing)
         )
     return grey_layer(tested.picture), pixel_image(_DRAW[kind](found, height, width))
+
+
+def concealed(tested: Tested | None) -> Tested | None:
+    """Keep the answer back where somebody is to guess first."""
+    secret = tested is not None and tested.truth.startswith(HIDDEN)
+    return replace(tested, recognition=None, stored=None) if tested is not None and secret else tested
 
 
 def spacing_at(zoom: float) -> int:

@@ -21,6 +21,8 @@ from PySide6.QtWidgets import (
 )
 
 from isca_gui.core import votes_picture
+from isca_gui.flow import Flow, together
+from isca_gui.recognising import HIDDEN
 from isca_gui.viewers.block_details import BlockDetails, distances
 from isca_gui.viewers.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
@@ -29,9 +31,11 @@ from isca_gui.viewers.legend import Legend
 from isca_gui.viewers.viewer import ChoiceButton, Newest, NextStep, Viewer, need_run, zoom_buttons
 from isca_gui.viewers.vote_drawing import (
     CONFIDENCE,
+    GUESS_FIRST,
     MAPS,
     SEVERITY,
     VOTES,
+    concealed,
     draw_map,
     ordered_shares,
     spacing_at,
@@ -46,6 +50,7 @@ if TYPE_CHECKING:
     from isca_gui.viewers.layers import Layer
 
 _OPACITY = 60  # per cent, at first
+_NOT_YET = "This picture has not been recognised yet: train a model first."
 
 
 class VoteMapViewer(Viewer):
@@ -84,7 +89,7 @@ class VoteMapViewer(Viewer):
 
     def redraw(self) -> None:
         """Show the selected test picture."""
-        tested = self.session.test
+        tested = concealed(self.session.test)
         self._fill()
         if tested is None:
             self._tested = None
@@ -147,13 +152,13 @@ class VoteMapViewer(Viewer):
         layout.addWidget(splitter, 1)
         layout.addLayout(self._bottom())
 
-    def _controls(self) -> QHBoxLayout:
+    def _controls(self) -> Flow:
         self.source = QComboBox(self)
         self.source.setAccessibleName("Test picture")
         self.source.setToolTip("Which test picture is shown")
         self.source.setMinimumContentsLength(14)
         self.source.activated.connect(self._on_source_chosen)
-        row = QHBoxLayout()
+        row = Flow()
         row.addWidget(self.source)
         group = QButtonGroup(self)
         self.maps = {kind: ChoiceButton(text, tip, self) for kind, (text, tip) in MAPS.items()}
@@ -167,16 +172,15 @@ class VoteMapViewer(Viewer):
         self.opacity.setToolTip("Opacity of the map; hold Space to see the picture alone")
         self.opacity.setRange(0, 100)
         self.opacity.setValue(_OPACITY)
-        self.opacity.setMaximumWidth(140)
+        self.opacity.setFixedWidth(86)
         self.opacity.valueChanged.connect(self._on_opacity_changed)
         label = QLabel("Opacity", self)
         label.setBuddy(self.opacity)
         self.hide_button = _button("Hide", "Hold to see the picture alone (Space)", self)
         self.hide_button.pressed.connect(lambda: self.canvas.set_overlay_shown(False))
         self.hide_button.released.connect(lambda: self.canvas.set_overlay_shown(True))
-        for widget in (label, self.opacity, self.hide_button):
-            row.addWidget(widget)
-        row.addStretch()
+        row.addWidget(together(self, label, self.opacity, self.hide_button))
+        row.push()
         row.addWidget(zoom_buttons(self.canvas, self))
         row.addWidget(self.exporter.button(*self._things()))
         return row
@@ -277,6 +281,7 @@ class VoteMapViewer(Viewer):
             self.bar.set_scale(votes_picture.SEVERITY_COLOURS, 0, limit, "{:.0f}")
 
     def _describe(self, tested: Tested) -> None:
+        secret = tested.truth.startswith(HIDDEN)
         found = tested.recognition
         self.details.clear()
         for button in (self.copy, self.save):
@@ -284,12 +289,12 @@ class VoteMapViewer(Viewer):
             button.setToolTip("Copy or save the verdict" if found else "There is no verdict yet.")
         if found is None:
             self.legend.set_shares({})
-            self.verdict.setText("This picture has not been recognised yet: train a model first.")
+            self.verdict.setText(GUESS_FIRST if secret else _NOT_YET)
         else:
             self.legend.set_shares(ordered_shares(found))
             self.verdict.setText(found.verdict.sentence)
         notes = []
-        if tested.truth and not tested.truth.startswith("hidden:"):
+        if tested.truth and not secret:
             notes.append(f"In truth: {tested.truth}.")
         stale = self.session.tested_stale(tested)
         if stale:
@@ -298,7 +303,7 @@ class VoteMapViewer(Viewer):
             notes.append(f"Recognised by {name}; another run is selected, or its data have changed.")
         self.note.setText("  ".join(notes))
         self.note.setVisible(bool(notes))
-        can = (stale or found is None) and self.session.run is not None
+        can = (stale or found is None) and self.session.run is not None and not secret
         self.again.setVisible(can)
 
     # --- what happens -----------------------------------------------------------------------------------

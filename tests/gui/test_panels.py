@@ -624,6 +624,7 @@ def test_messages_are_listed_with_details_that_can_be_copied(qtbot: QtBot, studi
 def test_the_help_page_names_the_keys(qtbot: QtBot) -> None:
     page = HelpPage([("Ctrl+G", "Make the distorted pictures.")])
     qtbot.addWidget(page)
+    page.open("keys")
     assert "Ctrl+G" in page.toPlainText()
 
 

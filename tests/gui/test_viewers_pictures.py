@@ -1,20 +1,23 @@
-"""The dataset's viewer: thumbnails by kind and level, two linked panes, five ways to compare."""
+"""The dataset's viewer: thumbnails by kind and level, linked panes, five ways to compare."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
 from isca_gui.core import ssim
 from isca_gui.core.dataset import Dataset, Unreachable
-from isca_gui.viewers import pictures
+from isca_gui.viewers import panes, pictures
 from isca_gui.viewers.gallery import GalleryModel
 from isca_gui.viewers.pictures import PicturesViewer
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
+
+    from isca_gui.viewers.panes import Pane
 
     from .conftest import Studio
 
@@ -94,8 +97,8 @@ def test_a_click_shows_the_picture_with_target_and_achieved_error(
 @pytest.mark.parametrize("mode", list(pictures.MODES))
 def test_all_modes_show_what_they_say(qtbot: QtBot, viewer: PicturesViewer, mode: str) -> None:
     viewer.modes[mode].click()
-    shown = viewer._shown
-    assert shown is not None
+    assert viewer.shown is not None
+    (shown,) = viewer.shown.comparisons
     expected = {
         pictures.SIDE_BY_SIDE: (shown.first, shown.second), pictures.SWIPE: (shown.first, None),
         pictures.BLINK: (shown.first, None), pictures.DIFFERENCE: (shown.second, shown.difference),
@@ -113,8 +116,8 @@ def test_b_blinks_between_the_two(qtbot: QtBot, viewer: PicturesViewer) -> None:
     viewer.left.setFocus()
     qtbot.keyClick(viewer.left, Qt.Key.Key_B)
     assert viewer.mode == pictures.BLINK
-    shown = viewer._shown
-    assert shown is not None
+    assert viewer.shown is not None
+    (shown,) = viewer.shown.comparisons
     qtbot.waitUntil(lambda: viewer.left.layer is shown.second, timeout=3000)
     qtbot.waitUntil(lambda: viewer.left.layer is shown.first, timeout=3000)
     qtbot.keyClick(viewer.left, Qt.Key.Key_B)
@@ -147,3 +150,136 @@ def test_another_picture_can_take_the_references_place(
 
 def test_the_table_of_the_dataset_is_complete(viewer: PicturesViewer, small: Dataset) -> None:
     assert len(viewer.rows()) == 1 + len(small.entries)
+
+
+def seen(viewer: PicturesViewer) -> list[Pane]:
+    return [pane for pane in viewer.panes.panes if pane.isVisible()]
+
+
+def click(qtbot: QtBot, viewer: PicturesViewer, number: int, modifier: Qt.KeyboardModifier) -> None:
+    place = viewer.table.visualRect(viewer.model.index_of(number)).center()
+    qtbot.mouseClick(viewer.table.viewport(), Qt.MouseButton.LeftButton, modifier, place)
+
+
+def test_several_pictures_chosen_by_the_mouse_are_shown_at_once(
+    qtbot: QtBot, viewer: PicturesViewer, with_dataset: Studio, small: Dataset
+) -> None:
+    click(qtbot, viewer, 1, Qt.KeyboardModifier.NoModifier)
+    click(qtbot, viewer, 4, Qt.KeyboardModifier.ControlModifier)
+    click(qtbot, viewer, 5, Qt.KeyboardModifier.ControlModifier)
+    with_dataset.rest(qtbot)
+    shown = seen(viewer)
+    assert len(shown) == 4
+    for pane, number in zip(shown, (0, 1, 4, 5), strict=True):
+        assert pane.layer is not None
+        assert (pane.layer.values == small.pictures[number]).all()
+    click(qtbot, viewer, 4, Qt.KeyboardModifier.ControlModifier)  # once more: not chosen any longer
+    with_dataset.rest(qtbot)
+    assert len(seen(viewer)) == 3
+
+
+def test_several_pictures_are_chosen_by_the_keys(
+    qtbot: QtBot, viewer: PicturesViewer, with_dataset: Studio
+) -> None:
+    viewer.choose(1)
+    viewer.table.setFocus()
+    qtbot.keyClick(viewer.table, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+    with_dataset.rest(qtbot)
+    assert viewer.shown is not None
+    assert viewer.shown.others == (1, 2)
+    qtbot.keyClick(viewer.table, Qt.Key.Key_Down, Qt.KeyboardModifier.ControlModifier)
+    qtbot.keyClick(viewer.table, Qt.Key.Key_Space, Qt.KeyboardModifier.ControlModifier)
+    with_dataset.rest(qtbot)
+    assert viewer.shown.others == (1, 2, 4)
+
+
+def test_more_pictures_than_panes_are_said_to_be_left_out(
+    qtbot: QtBot, with_dataset: Studio, small: Dataset
+) -> None:
+    many = Dataset(
+        np.concatenate([small.pictures, small.pictures[1:], small.pictures[1:]]),
+        (*small.entries, *small.entries[1:], *small.entries[1:]),
+    )
+    with_dataset.session.set_dataset(many, many.digest())
+    viewer = PicturesViewer(with_dataset.session, with_dataset.jobs, with_dataset.actions)
+    qtbot.addWidget(viewer)
+    viewer.resize(900, 700)
+    viewer.show()
+    viewer.table.selectAll()
+    with_dataset.rest(qtbot)
+    assert len(seen(viewer)) == panes.MOST + 1
+    assert f"only the first {panes.MOST} are shown" in viewer.info.text()
+
+
+def test_panes_fill_their_grid_without_overlap(
+    qtbot: QtBot, viewer: PicturesViewer, with_dataset: Studio
+) -> None:
+    viewer.choose(*range(1, 7))
+    with_dataset.rest(qtbot)
+    places = [pane.geometry() for pane in seen(viewer)]
+    assert len(places) == 7
+    for number, place in enumerate(places):
+        assert viewer.panes.rect().contains(place)
+        assert not any(place.intersects(other) for other in places[number + 1 :])
+
+
+@pytest.mark.parametrize(("mode", "count"), [
+    (pictures.SIDE_BY_SIDE, 4), (pictures.SWIPE, 3), (pictures.BLINK, 3), (pictures.DIFFERENCE, 3),
+    (pictures.SIMILARITY, 3),
+])  # fmt: skip
+def test_every_mode_shows_all_that_are_chosen(
+    qtbot: QtBot, viewer: PicturesViewer, with_dataset: Studio, mode: str, count: int
+) -> None:
+    viewer.choose(1, 3, 5)
+    with_dataset.rest(qtbot)
+    viewer.set_mode(mode)
+    assert len(seen(viewer)) == count
+    assert viewer.shown is not None
+    if mode == pictures.DIFFERENCE:  # one scale for all
+        assert len({each.limit for each in viewer.shown.comparisons}) == 1
+        assert [pane.layer for pane in seen(viewer)] == [c.difference for c in viewer.shown.comparisons]
+    viewer.set_mode(pictures.SIDE_BY_SIDE)
+
+
+def test_dividers_zoom_and_pointer_are_shared(
+    qtbot: QtBot, viewer: PicturesViewer, with_dataset: Studio, small: Dataset
+) -> None:
+    viewer.choose(1, 3)
+    with_dataset.rest(qtbot)
+    viewer.right.set_zoom(2.0)
+    assert {pane.zoom() for pane in seen(viewer)} == {2.0}
+    viewer.left.view.set_cursor((10, 20))
+    assert [pane.value() for pane in seen(viewer)] == [
+        f"{255 * small.pictures[number][10, 20]:.1f}" for number in (0, 1, 3)
+    ]
+    for number in (0, 1, 3):
+        assert f"{255 * small.pictures[number][10, 20]:.1f}" in viewer.readout.text()
+    viewer.set_mode(pictures.SWIPE)
+    viewer.left.set_divider(0.3)
+    assert {pane.divider for pane in seen(viewer)} == {0.3}
+    viewer.set_mode(pictures.SIDE_BY_SIDE)
+
+
+def test_all_panes_are_saved_as_one_picture(
+    qtbot: QtBot, viewer: PicturesViewer, with_dataset: Studio, small: Dataset
+) -> None:
+    viewer.choose(1, 3)
+    with_dataset.rest(qtbot)
+    whole = viewer.panes.composed()
+    assert whole is not None
+    height, width = small.reference.shape
+    assert whole.width() * whole.height() >= 3 * width * height
+
+
+def test_the_panes_stay_where_they_are_when_the_pointer_comes(
+    qtbot: QtBot, viewer: PicturesViewer, with_dataset: Studio
+) -> None:
+    viewer.choose(*range(1, 7))
+    with_dataset.rest(qtbot)
+    qtbot.wait(50)
+    before = [pane.geometry() for pane in seen(viewer)]
+    for place in ((0, 0), (30, 40), (63, 63)):
+        viewer.left.view.set_cursor(place)
+        qtbot.wait(20)
+        assert [pane.geometry() for pane in seen(viewer)] == before
+    viewer.left.view.set_cursor(None)
