@@ -332,6 +332,12 @@ def test_shares_are_of_the_damaged_blocks() -> None:
     assert command._hits(verdict(label="undecided", parts=()), {"undecided"}, 1.0) == [("undecided", "")]
 
 
+def test_a_distortion_without_votes_is_not_said_to_have_some() -> None:
+    assert recognition.sentence(verdict()).endswith("with 24% and 8% of the blocks.")
+    hidden = verdict(components={"original": 0.6, "blur": 0.32})
+    assert recognition.sentence(hidden).endswith("; 32% of the blocks vote for the first.")
+
+
 def test_choices_are_those_of_the_engine() -> None:
     assert common.DESCRIPTORS == tuple(descriptor.DESCRIPTORS)
     assert common.RULES == tuple(recognition.RULES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from isca_gui.cli import common
@@ -9,7 +10,8 @@ from isca_gui.cli import common
 if TYPE_CHECKING:
     import argparse
 
-PARTS = ("dataset", "solvers", "recognition", "growth", "memory", "window")
+_BUNDLED = getattr(sys, "frozen", False)  # there is no Python then to start another process with
+PARTS = ("dataset", "solvers", "recognition", "growth", *(() if _BUNDLED else ("memory", "window")))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -72,9 +72,9 @@ def fit(picture: Picture, height: int, width: int, how: str = "refuse") -> Pictu
     sizes = f"The picture has {picture.shape[1]}×{picture.shape[0]} pixels, the model's reference "
     sizes += f"{width}×{height}"
     if how != "crop":
-        raise RecognitionError(f"{sizes}. Say --resize or --crop, or choose another picture.")
+        raise RecognitionError(f"{sizes}. Choose another, or let isca classify fit it (--resize or --crop).")
     if picture.shape[0] < height or picture.shape[1] < width:
-        raise RecognitionError(f"{sizes}: it is too small to be cropped. Say --resize.")
+        raise RecognitionError(f"{sizes}: it is too small to be cropped. Let it be enlarged (--resize).")
     top, left = (picture.shape[0] - height) // 2, (picture.shape[1] - width) // 2
     return np.ascontiguousarray(picture[top : top + height, left : left + width])
 

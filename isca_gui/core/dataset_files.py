@@ -79,7 +79,8 @@ def save(
     except ImageError as error:
         raise DatasetError(str(error)) from error
     except OSError as error:
-        raise DatasetError(f"Cannot write dataset folder '{target}': {error.strerror or error}.") from error
+        why = error.strerror or error
+        raise DatasetError(f"Cannot write dataset folder '{target}': {why}. Choose another place.") from error
     return target
 
 

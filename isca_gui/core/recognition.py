@@ -120,7 +120,8 @@ class Recogniser:
         if picture.shape != (grid.height, grid.width):
             raise RecognitionError(
                 f"The picture has {picture.shape[1]}×{picture.shape[0]} pixels, the model's reference "
-                f"{grid.width}×{grid.height}. Resize or crop the picture first (--resize, --crop)."
+                f"{grid.width}×{grid.height}. Choose another, or let isca classify fit it "
+                "(--resize or --crop)."
             )
         described = describe(self.model, picture[np.newaxis])
         identical = bool((np.abs(described[:, 0] - self._reference) <= TIE).all())
@@ -292,8 +293,10 @@ def sentence(verdict: Verdict, *, identical: bool = False) -> str:
         return f"Unlike anything trained on; nearest: {title(verdict.label)} ({agree}{rival})."
     if len(verdict.parts) == 2 and "+" not in verdict.label:
         both = title("+".join(verdict.parts))
-        votes = [f"{verdict.components[part]:.0%}" for part in verdict.parts]
-        return f"Two distortions together: {both}, with {votes[0]} and {votes[1]} of the blocks."
+        first, second = (verdict.components.get(part, 0.0) for part in verdict.parts)
+        if second < 0.005:  # its votes all go to the other, but it shows when that one is taken away
+            return f"Two distortions together: {both}; {first:.0%} of the blocks vote for the first."
+        return f"Two distortions together: {both}, with {first:.0%} and {second:.0%} of the blocks."
     return f"{title(verdict.label)}, strength about MSE {verdict.severity:.0f}. {agree}{rival}."
 
 

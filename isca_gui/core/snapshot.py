@@ -1,7 +1,7 @@
 """Where a training under way stands, as a file to go on from after a crash.
 
 Not a model file: it is written every half minute, so what can be worked out anew (a kernel model's training
-pictures and Θ, all descriptors) is left out. A ZIP archive of arrays with checksums, written whole or not at all.
+pictures and Θ, all descriptors) is left out. A ZIP archive of arrays, written whole or not at all.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def save(path: str | os.PathLike[str], snapshot: Snapshot) -> None:
 def load(path: str | os.PathLike[str]) -> Snapshot:
     """Read and check a snapshot."""
     try:
-        with np.load(path, allow_pickle=False) as found:
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as found:
             return _read({name: found[name] for name in found.files})
     except OSError as error:
         reason: object = error.strerror or error

@@ -95,7 +95,9 @@ def restored(
     grid = BlockGrid(height, width, settings.block)
     digest = yield from _in_background(dataset.digest)
     known = Model(settings, grid, state, STOPPED, steps, dataset=digest)
-    there = replace(settings, epochs=state.epoch)  # nothing is left to be done but what follows the last epoch
+    there = replace(
+        settings, epochs=state.epoch
+    )  # nothing is left to be done but what follows the last epoch
     model = yield from train(dataset, there, resume=known)
     return replace(model, settings=settings, end=STOPPED)
 
