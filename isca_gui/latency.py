@@ -19,14 +19,13 @@ if TYPE_CHECKING:
 
 BEAT = 5  # milliseconds
 MOST_P99, MOST_GAP, MOST_STOP = 20.0, 60.0, 150.0  # milliseconds
-_LEVELS = (100.0, 300.0, 500.0, 700.0, 900.0)
 
 
 def run(window: MainWindow, seconds: float) -> int:
     """Measure, print, and give 0 if the bounds are kept."""
     session, actions, jobs = window.session, window.commands_, window.jobs
     _wait(session, lambda: session.reference is not None and not jobs.jobs())
-    session.restore(DatasetSpec(levels=_LEVELS), TrainingSettings(epochs=1_000_000))
+    session.restore(DatasetSpec(), TrainingSettings(epochs=1_000_000))
     _wait(session, lambda: not jobs.jobs())
     _print("idle", beats(min(seconds, 5.0)))
     actions.generate()

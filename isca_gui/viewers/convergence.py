@@ -159,7 +159,9 @@ class ConvergenceViewer(Viewer):
             steps = live.steps
         self.tracks[number].add(steps)
         self._changed.add(number)
-        if self.isVisible() and not self._timer.isActive():
+        if not self.in_sight:
+            self._outdated = True
+        elif not self._timer.isActive():
             self._timer.start()
 
     def _on_timer(self) -> None:

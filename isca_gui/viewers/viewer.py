@@ -59,7 +59,7 @@ class Viewer(QWidget):
         self.setObjectName(f"viewer-{self.TITLE.lower().replace(' ', '-')}")
         self.session, self.jobs, self.actions_ = session, jobs, actions
         self.exporter = Exporter(session, jobs, self)
-        self._outdated = True
+        self._outdated, self._behind = True, False
         self._empty = _EmptyPage(self)
         self.content = QWidget(self)
         self._area = _area(self.content)  # in a small window it is scrolled
@@ -87,14 +87,25 @@ class Viewer(QWidget):
         self._outdated = True
         self._on_settled()
 
+    @property
+    def in_sight(self) -> bool:
+        """Whether it can be seen; Qt calls a dock behind another tab visible, too."""
+        return self.isVisible() and not self._behind
+
     def _on_settled(self) -> None:
-        if self.isVisible() and not self.session.changing:
-            self._catch_up()
+        if self.in_sight and not self.session.changing:
+            self.catch_up()
+
+    def on_dock_visibility_changed(self, visible: bool) -> None:
+        """Draw what has changed while another tab was in front."""
+        self._behind = not visible
+        if visible:
+            self.catch_up()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Draw what has changed meanwhile."""
         super().showEvent(event)
-        self._catch_up()
+        self.catch_up()
 
     def changeEvent(self, event: QEvent) -> None:
         """Follow a change between light and dark."""
@@ -105,7 +116,8 @@ class Viewer(QWidget):
     def restyle(self) -> None:
         """Take the colours of the theme; plots have their own and need to be told."""
 
-    def _catch_up(self) -> None:
+    def catch_up(self) -> None:
+        """Draw what has changed since it was last seen."""
         if not self._outdated:
             return
         self._outdated = False

@@ -242,6 +242,7 @@ def test_all_runs_in_one_table(qtbot: QtBot, trained: MainWindow) -> None:
     trained.session.set_settings(replace(SETTINGS, method="random"))
     trained.commands_.train()
     rest(qtbot, trained)
+    trained.show_viewer("comparison")  # the curves came to the front
     viewer.button.click()
     rest(qtbot, trained)
     assert not viewer.button.isEnabled()
