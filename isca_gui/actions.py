@@ -12,11 +12,12 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage
 
+from isca_gui import pace
 from isca_gui.core import dataset, dataset_files, image, samples, ssim, strength
 from isca_gui.core.distortions import DISTORTIONS
 from isca_gui.core.parallel import Tick
 from isca_gui.core.progress import Progress
-from isca_gui.core.steps import Cancelled, Step
+from isca_gui.core.steps import Cancelled, State, Step
 from isca_gui.core.strength import UnreachableError
 from isca_gui.recognising import HIDDEN, Recognising
 from isca_gui.session import Reference, Run
@@ -233,6 +234,8 @@ class Actions(QObject):
 
     def _on_steps(self, reports: list[Any]) -> None:
         self._session.add_steps([report for report in reports if isinstance(report, Step)])
+        for state in [report for report in reports if isinstance(report, State)][-1:]:
+            self._session.keep_state(state)
 
     def _on_trained(self, model: Model) -> None:
         self._session.end_run(model)
@@ -335,7 +338,7 @@ def _train(
 ) -> Generator[Any, bool | None, Model]:
     from isca_gui.core import training
 
-    return (yield from training.train(data, settings, resume=resume))
+    return (yield from training.train(data, settings, resume=resume, due=pace.every(pace.interval())))
 
 
 def _save(path: str | os.PathLike[str], model: Model) -> None:

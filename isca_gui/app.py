@@ -18,6 +18,7 @@ from isca_gui import assets, theme
 from isca_gui.actions import Actions
 from isca_gui.jobs import JobRunner, explain
 from isca_gui.preferences import Preferences
+from isca_gui.projects import SUFFIX as PROJECT_SUFFIX
 from isca_gui.session import Session
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def make_application() -> QApplication:
     app.setApplicationName("isca-studio")
     app.setApplicationDisplayName("ISCA Studio")
     app.setApplicationVersion(isca_gui.__version__)
+    app.setDesktopFileName("org.isca_studio.isca_studio")  # of packaging/linux: desktops go by it
     app.setStyle("Fusion")
     icon = assets.find("icon.svg")
     if icon is not None:
@@ -89,12 +91,16 @@ def make_window(preferences: Preferences) -> MainWindow:
 
 
 def begin(window: MainWindow, path: str | None = None) -> None:
-    """Open the first picture and prepare the solver, beside the window."""
-    if path:
+    """Open the first picture, or a project, and prepare the solver, beside the window."""
+    if path and path.endswith(PROJECT_SUFFIX):
+        window.projects.open(path)
+    elif path:
         window.commands_.open_picture(path)
     else:
         window.commands_.open_sample(SAMPLE)
+    window.guide.welcome(path)
     window.commands_.prepare()
+    window.recovery.look()
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -136,7 +142,8 @@ def _leave(code: int) -> NoReturn:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("isca-gui", description="ISCA Studio: what was done to a picture?")
-    parser.add_argument("picture", nargs="?", help="a picture to open as the reference, or sample:NAME")
+    words = "a project, or a picture to open as the reference, or sample:NAME"
+    parser.add_argument("picture", nargs="?", help=words)
     parser.add_argument("--version", action="version", version=f"ISCA Studio {isca_gui.__version__}")
     parser.add_argument(
         "--self-test-latency", type=float, metavar="SECONDS",

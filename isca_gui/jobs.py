@@ -197,6 +197,14 @@ class JobRunner(QObject):
                 thread.cancelled = True
         self.changed.emit()
 
+    def drop(self, *names: str) -> None:
+        """Cancel all jobs whose names begin like these, and forget what they have, also where it is kept."""
+        for name in [name for name in self._waiting if name.startswith(names)]:
+            del self._waiting[name]
+        for thread in self._threads:
+            thread.cancelled = thread.cancelled or thread.order.name.startswith(names)
+        self.changed.emit()
+
     def jobs(self) -> tuple[Job, ...]:
         """Give all jobs that are not cancelled, the newest last."""
         states = [thread.order.state for thread in self._threads if not thread.cancelled]

@@ -7,78 +7,56 @@ import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import (
-    QDockWidget,
-    QFileDialog,
-    QMainWindow,
-    QScrollArea,
-    QTabWidget,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QDockWidget, QFileDialog, QWidget
 
 from isca_gui import theme
 from isca_gui.actions import MODEL_SUFFIX as SUFFIX
-from isca_gui.menus import make_menus
+from isca_gui.arrangement import VIEWERS as VIEWERS
+from isca_gui.arrangement import ArrangedWindow, seen, step_area
+from isca_gui.menus import SAVE_ACTION, SAVE_SENTENCE, make_menus
 from isca_gui.panels.dataset import DatasetPanel
-from isca_gui.panels.help import HelpPage
+from isca_gui.panels.guide import Guide
+from isca_gui.panels.notice import Notice
 from isca_gui.panels.palette import Palette
 from isca_gui.panels.recognise import RecognisePanel
 from isca_gui.panels.reference import ReferencePanel
 from isca_gui.panels.status import StatusBar
-from isca_gui.panels.step import DISTORT, RECOGNISE, REFERENCE, TRAIN, WheelGuard, next_step
+from isca_gui.panels.step import DISTORT, RECOGNISE, REFERENCE, TRAIN, next_step
 from isca_gui.panels.training import TrainingPanel
+from isca_gui.projects import SUFFIX as PROJECT_SUFFIX
+from isca_gui.projects import Projects
+from isca_gui.recovery import Recovery
 from isca_gui.viewers.canvas import PictureCanvas
 from isca_gui.viewers.results import Results
+from isca_gui.viewers.viewer import Viewer
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QMimeData
-    from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QShowEvent
+    from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
 
     from isca_gui.actions import Actions
     from isca_gui.jobs import Failure, JobRunner
+    from isca_gui.panels.step import StepPanel
     from isca_gui.preferences import Preferences
     from isca_gui.session import Message, Session
 
 TITLE = "ISCA Studio"
-LAYOUT_VERSION = 1
-LOWER, CLOSED = "lower", "closed"  # viewers below the others, and those that are opened when needed
-# module of isca_gui.viewers, class, title of the dock, shortcut, place
-VIEWERS = (
-    ("pictures", "PicturesViewer", "Pictures", "Ctrl+1", ""),
-    ("bases", "BasesViewer", "Bases", "Ctrl+2", ""),
-    ("reconstruction", "ReconstructionViewer", "Reconstruction", "Ctrl+3", ""),
-    ("vote_map", "VoteMapViewer", "Vote map", "Ctrl+4", ""),
-    ("confusion", "ConfusionViewer", "Confusion", "Ctrl+5", ""),
-    ("convergence", "ConvergenceViewer", "Convergence", "Ctrl+6", LOWER),
-    ("runs", "RunsViewer", "Runs", "Ctrl+7", LOWER),
-    ("messages", "MessagesViewer", "Messages", "Ctrl+8", LOWER),
-    ("comparison", "ComparisonViewer", "Comparison", "Ctrl+9", CLOSED),
-)
 
 
-class MainWindow(QMainWindow):
+class MainWindow(ArrangedWindow):
     """Holds the docks; what they do is theirs."""
 
     def __init__(self, session: Session, jobs: JobRunner, actions: Actions, preferences: Preferences) -> None:
         super().__init__()
         self.session, self.jobs, self.commands_ = session, jobs, actions
         self.preferences = preferences
-        self.docks: dict[str, QDockWidget] = {}
         self._seen: set[int] = set()  # canvases whose pixel and zoom are shown already
         self._unread = self._last_live = 0
-        self._settle = QTimer(
-            self, interval=150, singleShot=True
-        )  # a window manager takes its time to maximise
-        self._settle.timeout.connect(self._share_room)
+        self._leaving = False  # the user was asked about what is not saved
         self.setWindowTitle(TITLE)
         self.setAcceptDrops(True)
-        self.setDockNestingEnabled(True)
-        self.setAnimated(False)  # it would animate, and paint everything, at every change of any text
-        self.setDockOptions(self.dockOptions() | QMainWindow.DockOption.AllowTabbedDocks)
-        self.setTabPosition(Qt.DockWidgetArea.AllDockWidgetAreas, QTabWidget.TabPosition.North)
         self.reference_panel = ReferencePanel(session, jobs, actions, preferences=preferences)
         self.dataset_panel = DatasetPanel(session, jobs, actions)
         self.training_panel = TrainingPanel(session, jobs, actions, preferences=preferences)
@@ -88,80 +66,33 @@ class MainWindow(QMainWindow):
         self._make_docks()
         votes: Any = self.docks["vote_map"].widget()
         self.results = Results(session, jobs, votes, self.show_viewer, self)
-        self.help_dock.setWidget(HelpPage(make_menus(self)))
+        self.notice = Notice(self)
+        self.addToolBar(self.notice)
+        self.projects = Projects(session, jobs, actions, preferences, self._view, self)
+        self.recovery = Recovery(session, jobs, self.projects, self.notice, self._view, self)
+        self.guide = Guide(self)
+        self.guide.begin(make_menus(self))
         self._connect()
         self._restore()
         self.reference_panel.open_button.setFocus()
 
-    # --- arrangement ----------------------------------------------------------------------------------------
-
     def _make_docks(self) -> None:
-        self.steps = _steps(
+        self.steps = step_area(
             self.reference_panel, self.dataset_panel, self.training_panel, self.recognise_panel
         )
-        left = self._dock("steps", "Steps", self.steps)
+        left = self.put("steps", "Steps", self.steps)
         left.setFeatures(QDockWidget.DockWidgetFeature.DockWidgetMovable)
         left.setTitleBarWidget(QWidget(left))
         for module, name, title, _, _ in VIEWERS:
             kind = getattr(importlib.import_module(f"isca_gui.viewers.{module}"), name)
-            self._dock(module, title, kind(self.session, self.jobs, self.commands_))
-        self.help_dock = self._dock("help", "Help", QWidget())
+            viewer = kind(self.session, self.jobs, self.commands_)
+            dock = self.put(module, title, viewer)
+            if isinstance(viewer, Viewer):
+                dock.visibilityChanged.connect(viewer.on_dock_visibility_changed)
+        self.help_dock = self.put("help", "Help", QWidget())
+        for dock in self.docks.values():
+            dock.visibilityChanged.connect(self._on_dock_visibility_changed)
         self.arrange()
-
-    def _dock(self, name: str, title: str, widget: QWidget) -> QDockWidget:
-        dock = QDockWidget(title, self)
-        dock.setObjectName(f"dock-{name}")
-        dock.setWidget(widget)
-        dock.visibilityChanged.connect(self._on_dock_visibility_changed)
-        self.docks[name] = dock
-        return dock
-
-    def arrange(self) -> None:
-        """Put all docks where they are at first."""
-        upper = [name for name, _, _, _, place in VIEWERS if place != LOWER]
-        lower = [name for name, _, _, _, place in VIEWERS if place == LOWER]
-        closed = [self.help_dock, *(self.docks[name] for name, *_, place in VIEWERS if place == CLOSED)]
-        for dock in self.docks.values():
-            dock.setFloating(False)
-            self.removeDockWidget(dock)  # from wherever it was; all are put in anew
-        self.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, self.docks["steps"])
-        self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.docks[upper[0]])
-        low = self.screen().availableSize().height() < _LOW_SCREEN  # no room for two rows of viewers
-        if not low:
-            self.splitDockWidget(self.docks[upper[0]], self.docks[lower[0]], Qt.Orientation.Vertical)
-        for names in [[*upper, *lower, "help"]] if low else [[*upper, "help"], lower]:
-            for name in names[1:]:
-                self.tabifyDockWidget(self.docks[names[0]], self.docks[name])
-        for dock in self.docks.values():
-            dock.setVisible(dock not in closed)
-        for name in (lower[0], upper[0]):
-            self.docks[name].raise_()
-        self._share_room()
-
-    def _share_room(self) -> None:
-        steps, first, lower = self.docks["steps"], self.docks[VIEWERS[0][0]], self.docks["convergence"]
-        self.resizeDocks(
-            [steps, first], [_STEPS_WIDTH, self.width() - _STEPS_WIDTH], Qt.Orientation.Horizontal
-        )
-        below = max(self.height() * 3 // 10, min(_LOWER_HEIGHT, self.height() * 4 // 10))
-        self.resizeDocks([first, lower], [self.height() - below, below], _VERTICAL)
-
-    def viewers(self) -> tuple[tuple[str, str, str], ...]:
-        """Give name, title and shortcut of all viewers."""
-        return tuple((name, title, key) for name, _, title, key, _ in VIEWERS)
-
-    def show_viewer(self, name: str) -> None:
-        """Bring a viewer to the front."""
-        self.docks[name].show()
-        self.docks[name].raise_()
-        widget = self.docks[name].widget()
-        if widget is not None:
-            widget.setFocus()
-
-    def bring(self, name: str) -> None:
-        """Raise a viewer unless it was closed; the keyboard stays where it is."""
-        if not self.docks[name].isHidden():
-            self.docks[name].raise_()
 
     # --- what the menus do ----------------------------------------------------------------------------------
 
@@ -201,10 +132,6 @@ class MainWindow(QMainWindow):
         """Use the whole screen, or go back."""
         self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
 
-    def show_help(self) -> None:
-        """Show the help page."""
-        self.show_viewer("help")
-
     def choose_theme(self, choice: str) -> None:
         """Change to light, dark, or as the system."""
         self.preferences.theme = choice
@@ -216,7 +143,8 @@ class MainWindow(QMainWindow):
         session = self.session
         self.jobs.failed.connect(self._on_job_failed)
         session.message_added.connect(self._on_message_added)
-        session.reference_changed.connect(self._on_reference_changed)
+        self.projects.changed.connect(self._on_project_changed)
+        self.projects.opened.connect(self._on_project_opened)
         self.commands_.picture_opened.connect(self.preferences.add_recent)
         for signal in (
             *(session.reference_changed, session.dataset_changed),
@@ -251,17 +179,25 @@ class MainWindow(QMainWindow):
     def _on_job_failed(self, failure: Failure) -> None:
         self.session.say("error", failure.message, f"{failure.what}\n\n{failure.details}")
 
-    def _on_reference_changed(self) -> None:
-        reference = self.session.reference
-        self.setWindowTitle(f"{reference.name} — {TITLE}" if reference is not None else TITLE)
+    def _on_project_changed(self) -> None:
+        projects = self.projects
+        changed, name = projects.unsaved, projects.name
+        only = " (read-only)" if projects.locked_out else ""
+        mark = "[*]" if changed or projects.path else ""
+        self.setWindowTitle(f"{name}{mark}{only} — {TITLE}" if name else f"{TITLE}{mark}")
+        self.setWindowModified(changed)
+        save = self.findChild(QAction, SAVE_ACTION)
+        if save is not None:
+            save.setEnabled(not projects.locked_out)
+            save.setToolTip(projects.locked_out or SAVE_SENTENCE)
 
     def _on_message_added(self, message: Message) -> None:
-        if message.level != "info" and not _seen(self.docks["messages"]):
+        if message.level != "info" and not seen(self.docks["messages"]):
             self._unread += 1
         self._name_messages()
 
     def _name_messages(self) -> None:
-        if _seen(self.docks["messages"]):
+        if seen(self.docks["messages"]):
             self._unread = 0
         self.docks["messages"].setWindowTitle(f"Messages ({self._unread})" if self._unread else "Messages")
 
@@ -304,12 +240,14 @@ class MainWindow(QMainWindow):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open what is dropped: one picture as reference, a folder as dataset, several pictures as tests."""
+        """Open what is dropped: a picture as reference, a folder as dataset, pictures as tests, a project."""
         event.acceptProposedAction()
         self._take([url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()])
 
     def _take(self, paths: list[str]) -> None:
-        if len(paths) == 1 and Path(paths[0]).is_dir():
+        if len(paths) == 1 and Path(paths[0]).suffix == PROJECT_SUFFIX:
+            self.projects.open(paths[0])
+        elif len(paths) == 1 and Path(paths[0]).is_dir():
             self.commands_.import_folder(paths[0])
         elif len(paths) == 1 and Path(paths[0]).suffix == SUFFIX:
             self.commands_.load_model(paths[0])
@@ -318,77 +256,58 @@ class MainWindow(QMainWindow):
         elif paths:
             self.recognise_panel.recognise(paths)
 
+    # --- projects -------------------------------------------------------------------------------------------
+
+    def _view(self) -> tuple[dict[str, Any], str]:
+        """Give what a project keeps of the window: what is selected and folded, and which docks are open."""
+        work = self.session.work
+        folded = [panel.NAME for panel in self._panels() if not panel.heading.isChecked()]
+        return {"run": work.run, "test": work.test, "folded": folded}, self.opened_text()
+
+    def _on_project_opened(self, project: Any) -> None:
+        folded = project.view.get("folded")
+        for panel in self._panels():
+            panel.heading.setChecked(not (isinstance(folded, list) and panel.NAME in folded))
+        self.show_opened(project.layout)
+
+    def _panels(self) -> tuple[StepPanel, ...]:
+        return self.reference_panel, self.dataset_panel, self.training_panel, self.recognise_panel
+
+    def quit(self) -> None:
+        """End the program, after asking for what is not saved."""
+        self.projects.guard(self._leave)
+
+    def _leave(self) -> None:
+        self._leaving = True
+        self.close()
+
     # --- coming and going -----------------------------------------------------------------------------------
 
     def _restore(self) -> None:
         self.session.restore(self.preferences.spec, self.preferences.settings)
-        self.resize(_first_size(self))
-        geometry, layout = (_bytes(text) for text in (self.preferences.geometry, self.preferences.layout))
-        if not geometry.isEmpty():
-            self.restoreGeometry(geometry)
-        elif self.screen().availableSize().width() < _SMALL_SCREEN:
-            self.setWindowState(Qt.WindowState.WindowMaximized)
-        self._restored = not layout.isEmpty() and self.restoreState(layout, LAYOUT_VERSION)
+        self.restore_window(self.preferences.geometry, self.preferences.layout)
         if self.preferences.problem:
             self.session.say("warning", self.preferences.problem)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        """Share the room among the docks when its size is known, unless the user has done so."""
-        super().showEvent(event)
-        if not self._restored:
-            self._restored = True
-            self._settle.start()
-
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Ask all threads to stop, keep what comes back at the next start, and wait a moment for them."""
-        self._settle.stop()
+        """Ask all threads to stop, keep what comes back at the next start, and wait a moment for them.
+
+        A person is asked about what is not saved. Whoever else closes the window (the end of a desktop
+        session, a test) finds nobody to answer: the work stays in safety and is offered at the next start.
+        """
+        if event.spontaneous() and not self._leaving and self.projects.unsaved:
+            event.ignore()
+            self.quit()
+            return
+        self.stop_settling()
         self.jobs.shutdown(0)
         preferences = self.preferences
-        preferences.geometry = bytes(self.saveGeometry().toBase64().data()).decode()
-        preferences.layout = bytes(self.saveState(LAYOUT_VERSION).toBase64().data()).decode()
+        preferences.geometry, preferences.layout = self.geometry_text(), self.layout_text()
         preferences.spec, preferences.settings = self.session.spec, self.session.settings
         self.hide()
         with contextlib.suppress(OSError):  # nobody is left to be told
             preferences.save()
         self.jobs.shutdown(0.4)
+        self.recovery.close(keep=self.projects.unsaved and not self._leaving)
+        self.projects.close()
         super().closeEvent(event)
-
-
-_STEPS_WIDTH = 372
-_LOWER_HEIGHT = 285  # pixels; leaves the plot about 170
-_LOW_SCREEN = 600
-_SMALL_SCREEN = 1500  # pixels; below it the window takes all there is
-_VERTICAL = Qt.Orientation.Vertical
-
-
-def _steps(*panels: QWidget) -> QScrollArea:
-    inside = QWidget()
-    layout = QVBoxLayout(inside)
-    layout.setContentsMargins(6, 6, 6, 6)
-    layout.setSpacing(7)
-    for panel in panels:
-        layout.addWidget(panel)
-    layout.addStretch(1)
-    area = QScrollArea()
-    area.setObjectName("steps")
-    area.setWidget(inside)
-    area.setWidgetResizable(True)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setMinimumWidth(inside.minimumSizeHint().width() + area.verticalScrollBar().sizeHint().width() + 2)
-    area.setMaximumWidth(_STEPS_WIDTH + 80)  # room is better spent on pictures
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    WheelGuard(area)
-    return area
-
-
-def _seen(dock: QDockWidget) -> bool:
-    return dock.isVisible() and not dock.visibleRegion().isEmpty()
-
-
-def _bytes(text: str) -> QByteArray:
-    return QByteArray.fromBase64(text.encode("utf-8", "ignore"))
-
-
-def _first_size(window: QWidget) -> QSize:
-    room = window.screen().availableSize()
-    return QSize(room.width() * 9 // 10, room.height() * 9 // 10)

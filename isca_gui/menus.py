@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 FILE, EDIT, RUN, VIEW, RESULTS, HELP = "&File", "&Edit", "&Run", "&View", "Re&sults", "&Help"
 
 
+_RECENT = "&Recent projects"
+SAVE, SAVE_ACTION = "&Save project", "save-project"
+SAVE_SENTENCE = "Write reference, dataset, runs and tested pictures to one project."
+_COPY = "Write the project with all its files to another place; the work goes on with this one."
 _PAPER = "Run the experiments of the paper on the reference and write a report; some minutes."
 _QUICK = "The same with a smaller picture and fewer levels; about a minute."
 
@@ -34,18 +38,25 @@ class Command:
 
 def table(window: Any) -> tuple[Command | str, ...]:
     """Give all menu lines; a bare menu name draws a line."""
-    act, results = window.commands_, window.results
+    act, results, projects = window.commands_, window.results, window.projects
     stop = "Stop what is under way; a training keeps its last whole epoch."
     return (
+        Command(FILE, "&New project", "Ctrl+N", "Begin anew.", projects.new),
+        Command(FILE, "Open pro&ject…", "Ctrl+Shift+O", "Open a project file.", projects.ask_open),
+        Command(FILE, _RECENT, "", "Open a project that was opened before.", projects.ask_open),
+        Command(FILE, SAVE, "Ctrl+S", SAVE_SENTENCE, projects.save),
+        Command(FILE, "Save project &as…", "Ctrl+Shift+S", "Write it to another file.", projects.save_as),
+        Command(FILE, "Save a &copy…", "", _COPY, projects.save_copy),
+        FILE,
         Command(FILE, "&Open reference…", "Ctrl+O", "Open a picture.", window.reference_panel.choose),
         Command(FILE, "&Paste reference", "Ctrl+V", "Take the picture of the clipboard.", window.paste),
         Command(FILE, "&Import dataset…", "", "Read a folder.", window.dataset_panel.choose_folder),
-        Command(FILE, "&Save dataset…", "", "Write the dataset to a folder.", window.dataset_panel.save),
+        Command(FILE, "Save &dataset…", "", "Write the dataset to a folder.", window.dataset_panel.save),
         FILE,
         Command(FILE, "Open &model…", "", "Read a model file.", window.choose_model),
-        Command(FILE, "S&ave model…", "Ctrl+S", "Write the selected run's model.", window.save_model),
+        Command(FILE, "Sa&ve model…", "", "Write the selected run's model.", window.save_model),
         FILE,
-        Command(FILE, "&Quit", "Ctrl+Q", "End the program.", window.close),
+        Command(FILE, "&Quit", "Ctrl+Q", "End the program.", window.quit),
         Command(RUN, "&Generate dataset", "Ctrl+G", "Make the distorted pictures.", act.generate),
         Command(RUN, "&Train", "Ctrl+T", "Learn from the dataset.", act.train),
         Command(RUN, "&Recognise pictures…", "Ctrl+R", "Open pictures.", window.recognise_panel.choose),
@@ -65,7 +76,12 @@ def table(window: Any) -> tuple[Command | str, ...]:
         Command(RESULTS, "Save &answers as CSV…", "", "Write all verdicts.", window.recognise_panel.save),
         Command(RESULTS, "Copy as c&ommand", "", "Copy the isca classify line.", results.copy_command),
         Command(HELP, "&Find an action…", "Ctrl+Shift+P", "Find any action.", window.find_action),
-        Command(HELP, HELP, "F1", "How to use the program.", window.show_help),
+        Command(HELP, HELP, "F1", "The page of what has the keyboard.", window.guide.help_here),
+        Command(HELP, "&Contents", "", "All pages of the help.", window.guide.contents),
+        Command(HELP, "&What's this?", "Shift+F1", "Explain what is clicked next.", window.guide.whats_this),
+        HELP,
+        Command(HELP, "&Start page", "", "Ways to begin.", window.guide.show_start),
+        Command(HELP, "Take the &tour", "", "Five stops at the real controls.", window.guide.take_tour),
     )
 
 
@@ -86,7 +102,11 @@ def make_menus(window: Any) -> list[tuple[str, str]]:
         if isinstance(line, str):
             menus[line].addSeparator()
             continue
+        if line.text == _RECENT:
+            _add_recent(window, menus[line.menu].addMenu(_RECENT))
+            continue
         action = menus[line.menu].addAction(line.text)
+        action.setObjectName(SAVE_ACTION if line.text == SAVE else "")
         action.setShortcut(QKeySequence(line.key))
         action.setToolTip(line.sentence)
         action.triggered.connect(lambda _=False, work=line.work: work())
@@ -101,6 +121,26 @@ def _add_viewers(window: Any, menu: QMenu) -> list[tuple[str, str]]:
         action.triggered.connect(lambda _=False, name=name: window.show_viewer(name))
     menu.addSeparator()
     return [(key, f"Show {title}.") for _, title, key in window.viewers()]
+
+
+def _add_recent(window: Any, menu: QMenu) -> None:
+    shown: list[list[str]] = []
+
+    def fill() -> None:
+        recent = list(window.preferences.recent_projects)
+        if shown == [recent]:  # its actions stay the same ones: somebody may be choosing
+            return
+        shown[:] = [recent]
+        menu.clear()
+        for path in recent:
+            action = menu.addAction(path)
+            action.triggered.connect(lambda _=False, path=path: window.projects.open(path))
+        if not menu.actions():
+            menu.addAction("No project was opened before").setEnabled(False)
+
+    menu.aboutToShow.connect(fill)
+    window.projects.changed.connect(fill)
+    fill()
 
 
 def _add_themes(window: Any, menu: QMenu) -> None:

@@ -34,7 +34,8 @@ class Preferences:
         self.geometry = _text(stored.get("geometry"))
         self.layout = _text(stored.get("layout"))
         self.theme = _text(stored.get("theme")) or "system"
-        self.recent = [path for path in _list(stored.get("recent")) if isinstance(path, str)][:MOST_RECENT]
+        self.recent = _paths(stored.get("recent"))
+        self.recent_projects = _paths(stored.get("recent projects"))
         self.spec = _settings(DatasetSpec, stored.get("spec")) or DatasetSpec()
         self.settings = _settings(TrainingSettings, stored.get("settings")) or TrainingSettings()
         presets = stored.get("presets")
@@ -46,7 +47,11 @@ class Preferences:
 
     def add_recent(self, path: str) -> None:
         """Put a file in front of the recent ones."""
-        self.recent = [path, *(other for other in self.recent if other != path)][:MOST_RECENT]
+        self.recent = _in_front(path, self.recent)
+
+    def add_recent_project(self, path: str) -> None:
+        """Put a project in front of the recent ones."""
+        self.recent_projects = _in_front(path, self.recent_projects)
 
     def text(self) -> str:
         """Give what the file is to hold."""
@@ -56,6 +61,7 @@ class Preferences:
             "layout": self.layout,
             "theme": self.theme,
             "recent": self.recent,
+            "recent projects": self.recent_projects,
             "spec": asdict(self.spec),
             "settings": asdict(self.settings),
             "presets": {name: asdict(value) for name, value in self.presets.items()},
@@ -85,8 +91,13 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+def _paths(value: Any) -> list[str]:
+    found = value if isinstance(value, list) else []
+    return [path for path in found if isinstance(path, str)][:MOST_RECENT]
+
+
+def _in_front(path: str, others: list[str]) -> list[str]:
+    return [path, *(other for other in others if other != path)][:MOST_RECENT]
 
 
 def _settings(kind: type[Settings], value: Any) -> Settings | None:

@@ -2,126 +2,53 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+import functools
+from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtGui import QUndoCommand, QUndoStack
+from PySide6.QtGui import QUndoStack
 
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.edits import Change
+from isca_gui.parts import METHOD_TITLES as METHOD_TITLES
+from isca_gui.parts import LiveRun as LiveRun
+from isca_gui.parts import Message as Message
+from isca_gui.parts import Reference as Reference
+from isca_gui.parts import Refused as Refused
+from isca_gui.parts import Run as Run
+from isca_gui.parts import Tested as Tested
+from isca_gui.parts import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from isca_gui.core.dataset import Dataset
-    from isca_gui.core.evaluation import LeaveOneOut
     from isca_gui.core.model import Model
-    from isca_gui.core.recognition import Recognition
-    from isca_gui.core.steps import Step
+    from isca_gui.core.steps import State, Step
 
-METHOD_TITLES = {
-    "isca": "ISCA",
-    "kernel-isca": "Kernel ISCA",
-    "pca": "PCA",
-    "kernel-pca": "Kernel PCA",
-    "random": "Random subspace",
-}
 MOST_MESSAGES = 2000
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
 
 
-@dataclass(frozen=True, eq=False)
-class Reference:
-    """The undistorted picture, and where it came from."""
+def _together(
+    method: Callable[Concatenate[Session, Given], Answer],
+) -> Callable[Concatenate[Session, Given], Answer]:
+    """Let what follows several signals, such as drawing, happen once when all of them are out."""
 
-    name: str
-    picture: NDArray[np.float32]
-    path: str | None = None
+    @functools.wraps(method)
+    def change(session: Session, /, *args: Given.args, **named: Given.kwargs) -> Answer:
+        outer, session.changing = session.changing, True
+        try:
+            return method(session, *args, **named)
+        finally:
+            session.changing = outer
+            if not outer:
+                session.settled.emit()
 
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """A training that has ended, with the settings it came from."""
-
-    number: int
-    name: str
-    model: Model
-    settings: TrainingSettings
-    evaluation: LeaveOneOut | None = None
-    stale: bool = False  # trained on another dataset than the one shown now
-
-
-@dataclass(eq=False)
-class LiveRun:
-    """The training that is under way."""
-
-    number: int
-    name: str
-    settings: TrainingSettings
-    steps: list[Step] = field(default_factory=list)
-
-
-@dataclass(frozen=True, eq=False)
-class Tested:
-    """A test picture and what was recognised in it, by the run of that number."""
-
-    number: int
-    name: str
-    picture: NDArray[np.float32]
-    recognition: Recognition | None
-    run: int
-    truth: str = ""
-    path: str | None = None
-
-
-@dataclass(frozen=True)
-class Refused:
-    """A test picture that could not be recognised, and why."""
-
-    number: int
-    name: str
-    error: str
-    path: str | None = None
-
-
-@dataclass(frozen=True)
-class Message:
-    """A line for the person: level is "info", "warning" or "error"."""
-
-    level: str
-    text: str
-    details: str
-    when: datetime
-
-
-class _Change(QUndoCommand):
-    """An edit of settings or spec; edits of the same fields in a row are one step back."""
-
-    def __init__(self, text: str, apply: Callable[[Any], None], before: Any, after: Any) -> None:
-        super().__init__(text)
-        self._apply, self._before, self.after = apply, before, after
-        self.names = _differences(before, after)
-
-    def redo(self) -> None:
-        self._apply(self.after)
-
-    def undo(self) -> None:
-        self._apply(self._before)
-
-    def id(self) -> int:
-        return 1
-
-    def mergeWith(self, other: QUndoCommand) -> bool:
-        if not isinstance(other, _Change) or other.names != self.names or len(self.names) != 1:
-            return False
-        if type(other.after) is not type(self.after):
-            return False
-        self.after = other.after
-        self.setObsolete(self._before == self.after)
-        return True
+    return change
 
 
 class Session(QObject):
@@ -138,11 +65,15 @@ class Session(QObject):
     stale_changed = Signal()
     message_added = Signal(object)
     step_added = Signal(int, list)
+    settled = Signal()  # after the signals of one change, however many
+    live_kept = Signal()  # it is known where the training under way stands
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.undo = QUndoStack(self)
+        self.changing = False  # whether more signals of the same change may follow
         self._reference: Reference | None = None
+        self._reference_number = 0
         self._spec, self._settings = DatasetSpec(), TrainingSettings()
         self._dataset: Dataset | None = None
         self._dataset_of: Reference | None = None  # the reference that the dataset was made of
@@ -233,17 +164,20 @@ class Session(QObject):
 
     # --- reference, spec, dataset ---------------------------------------------------------------------------
 
+    @_together
     def set_reference(self, reference: Reference) -> None:
         """Show another reference; what was made of the last one becomes stale."""
         self._reference = reference
+        self._reference_number += 1
         self.reference_changed.emit()
         self._check_stale()
 
     def set_spec(self, spec: DatasetSpec) -> None:
         """Change which distortions to make, as an edit that can be undone."""
         if spec != self._spec:
-            self.undo.push(_Change("Change of the dataset", self._put_spec, self._spec, spec))
+            self.undo.push(Change("Change of the dataset", self._put_spec, self._spec, spec))
 
+    @_together
     def set_dataset(self, dataset: Dataset, digest: str = "", reference: Reference | None = None) -> None:
         """Take a dataset; `reference` is what it was made of, the one shown now if not given."""
         self._dataset, self._dataset_digest = dataset, digest
@@ -255,8 +189,9 @@ class Session(QObject):
     def set_settings(self, settings: TrainingSettings) -> None:
         """Change how to train, as an edit that can be undone."""
         if settings != self._settings:
-            self.undo.push(_Change("Change of the training", self._put_settings, self._settings, settings))
+            self.undo.push(Change("Change of the training", self._put_settings, self._settings, settings))
 
+    @_together
     def restore(self, spec: DatasetSpec, settings: TrainingSettings) -> None:
         """Put back what was set when the program ended; that is no edit."""
         self._put_spec(spec)
@@ -268,7 +203,7 @@ class Session(QObject):
         """Note that a training begins and give its number; `steps` are those of the run it goes on from."""
         self._last_run += 1
         name = f"{METHOD_TITLES.get(settings.method, settings.method)} {self._last_run}"
-        self._live = LiveRun(self._last_run, name, settings, list(steps))
+        self._live = LiveRun(self._last_run, name, settings, list(steps), self._dataset)
         self._trained_on[self._last_run] = self._dataset_number
         self.runs_changed.emit()
         return self._last_run
@@ -279,6 +214,13 @@ class Session(QObject):
             self._live.steps.extend(steps)
             self.step_added.emit(self._live.number, list(steps))
 
+    def keep_state(self, state: State) -> None:
+        """Note where the training under way stands."""
+        if self._live is not None:
+            self._live.state = state
+            self.live_kept.emit()
+
+    @_together
     def end_run(self, model: Model | None) -> None:
         """Note that the training under way has ended; with a model it becomes the selected run."""
         live, self._live = self._live, None
@@ -291,6 +233,7 @@ class Session(QObject):
             self.run_selected.emit()
             self._check_stale()
 
+    @_together
     def add_model(self, name: str, model: Model) -> int:
         """Take a model from a file as a run of its own."""
         self._last_run += 1
@@ -300,6 +243,7 @@ class Session(QObject):
         self.select_run(run.number)
         return run.number
 
+    @_together
     def replace_run(self, run: Run) -> None:
         """Put a changed run (renamed, evaluated) in its place."""
         self._runs = tuple(run if old.number == run.number else old for old in self._runs)
@@ -307,6 +251,7 @@ class Session(QObject):
         if run.number == self._run_number:
             self.run_selected.emit()
 
+    @_together
     def remove_run(self, number: int) -> None:
         """Forget a run; if it was selected, the last one that is left is selected."""
         self._runs = tuple(run for run in self._runs if run.number != number)
@@ -314,6 +259,7 @@ class Session(QObject):
         if self._run_number == number:
             self.select_run(self._runs[-1].number if self._runs else 0)
 
+    @_together
     def select_run(self, number: int) -> None:
         """Show another run."""
         self._run_number = number
@@ -327,6 +273,7 @@ class Session(QObject):
         self._last_tested += 1
         return self._last_tested
 
+    @_together
     def add_tested(self, tested: Tested) -> None:
         """Take a test picture and select it."""
         self._last_tested = max(self._last_tested, tested.number)
@@ -334,6 +281,7 @@ class Session(QObject):
         self.tested_changed.emit()
         self.select_tested(tested.number)
 
+    @_together
     def replace_tested(self, tested: Tested) -> None:
         """Put a changed test picture in its place."""
         self._tested = tuple(tested if old.number == tested.number else old for old in self._tested)
@@ -341,6 +289,7 @@ class Session(QObject):
         if tested.number == self._tested_number:
             self.tested_selected.emit()
 
+    @_together
     def remove_tested(self, number: int) -> None:
         """Forget a test picture."""
         self._tested = tuple(tested for tested in self._tested if tested.number != number)
@@ -357,6 +306,47 @@ class Session(QObject):
         """Show another test picture."""
         self._tested_number = number
         self.tested_selected.emit()
+
+    # --- the whole ------------------------------------------------------------------------------------------
+
+    @property
+    def work(self) -> Work:
+        """All that a project keeps, as it is now."""
+        return Work(
+            self._spec, self._settings, self._reference, self._dataset, self._dataset_digest,
+            self._dataset_of, self._runs, self._tested, self.refused, self._run_number, self._tested_number,
+        )  # fmt: skip
+
+    @property
+    def stamp(self) -> tuple[object, ...]:
+        """A small value that differs whenever there is something else to be saved."""
+        verdicts = [test.verdict and (test.verdict.label, test.verdict.share) for test in self._tested]
+        tested = [(test.number, test.name, test.truth, test.run) for test in self._tested]
+        runs = [(run.number, run.name, run.evaluation is not None) for run in self._runs]
+        first = self._reference_number, self._dataset_number, self._spec, self._settings
+        return *first, *runs, "tested", *tested, *verdicts, *self.refused
+
+    @_together
+    def set_work(self, work: Work) -> None:
+        """Put something else in the place of all that there is; that cannot be undone."""
+        self.undo.clear()
+        self._live, self._trained_on = None, {}
+        self._reference, self._spec, self._settings = work.reference, work.spec, work.settings
+        self._reference_number += 1
+        self._dataset, self._dataset_digest, self._dataset_of = work.dataset, work.digest, work.dataset_of
+        self._dataset_number += 1
+        self._runs = tuple(replace(run, stale=self._is_stale(run)) for run in work.runs)
+        self._tested, self.refused = work.tested, work.refused
+        self._run_number, self._tested_number = work.run, work.test
+        self._last_run = max((run.number for run in work.runs), default=0)
+        numbers = [*(test.number for test in work.tested), *(each.number for each in work.refused)]
+        self._last_tested = max(numbers, default=0)
+        for signal in (
+            *(self.reference_changed, self.spec_changed, self.settings_changed, self.dataset_changed),
+            *(self.runs_changed, self.run_selected, self.tested_changed, self.tested_selected),
+        ):
+            signal.emit()
+        self._check_stale()
 
     # --- messages -------------------------------------------------------------------------------------------
 
@@ -394,7 +384,3 @@ class Session(QObject):
             self._runs = runs
             self.runs_changed.emit()
         self.stale_changed.emit()
-
-
-def _differences(before: Any, after: Any) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(before) if getattr(before, f.name) != getattr(after, f.name))

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 SIDE = 104
 _HIGHEST = 2000
 
+_WORDS = "The preview shows one kind at the chosen error."
+
 
 class KindBox(QComboBox):
     """Chooses one kind of distortion, shown by colour, letter and name."""
@@ -72,7 +74,7 @@ class PreviewBox(QWidget):
         self.picture_label.setFixedSize(SIDE, SIDE)
         self.picture_label.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.picture_label.setAccessibleName("The preview")
-        self.words = faint("The preview shows one kind at the chosen error.")
+        self.words = faint(_WORDS)
         side = QVBoxLayout()
         side.setSpacing(4)
         side.addLayout(row(self.kind_box))
@@ -90,6 +92,9 @@ class PreviewBox(QWidget):
 
     def refresh(self) -> None:
         """Ask for the preview of what is chosen now."""
+        if self._session.reference is None:
+            self.picture_label.clear()
+            self.words.setText(_WORDS)
         self._actions.preview(self.kind_box.kind, self.mse_box.value(), self._on_preview)
 
     def _on_slider_moved(self, value: int) -> None:

@@ -1,0 +1,121 @@
+"""What a session is made of: small frozen records that cross every border."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from isca_gui.core.dataset import Dataset
+    from isca_gui.core.evaluation import LeaveOneOut
+    from isca_gui.core.model import Model
+    from isca_gui.core.recognition import Recognition, Verdict
+    from isca_gui.core.settings import DatasetSpec, TrainingSettings
+    from isca_gui.core.steps import State, Step
+
+METHOD_TITLES = {
+    "isca": "ISCA",
+    "kernel-isca": "Kernel ISCA",
+    "pca": "PCA",
+    "kernel-pca": "Kernel PCA",
+    "random": "Random subspace",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """The undistorted picture, and where it came from."""
+
+    name: str
+    picture: NDArray[np.float32]
+    path: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A training that has ended, with the settings it came from."""
+
+    number: int
+    name: str
+    model: Model
+    settings: TrainingSettings
+    evaluation: LeaveOneOut | None = None
+    stale: bool = False  # trained on another dataset than the one shown now
+
+
+@dataclass(eq=False)
+class LiveRun:
+    """The training that is under way."""
+
+    number: int
+    name: str
+    settings: TrainingSettings
+    steps: list[Step] = field(default_factory=list)
+    dataset: Dataset | None = None  # what it learns from
+    state: State | None = None  # where it stood when last asked, to go on from after a crash
+
+
+@dataclass(frozen=True, eq=False)
+class Tested:
+    """A test picture and what was recognised in it, by the run of that number."""
+
+    number: int
+    name: str
+    picture: NDArray[np.float32]
+    recognition: Recognition | None
+    run: int
+    truth: str = ""
+    path: str | None = None
+    stored: Verdict | None = None  # of a project's file, until the picture is recognised anew
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The answer, if there is one."""
+        return self.recognition.verdict if self.recognition is not None else self.stored
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A test picture that could not be recognised, and why."""
+
+    number: int
+    name: str
+    error: str
+    path: str | None = None
+
+
+@dataclass(frozen=True)
+class Message:
+    """A line for the person: level is "info", "warning" or "error"."""
+
+    level: str
+    text: str
+    details: str
+    when: datetime
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """All that a session holds and a project keeps, at one moment; `run` and `test` are those selected."""
+
+    spec: DatasetSpec
+    settings: TrainingSettings
+    reference: Reference | None = None
+    dataset: Dataset | None = None
+    digest: str = ""
+    dataset_of: Reference | None = None  # the reference that the dataset was made of
+    runs: tuple[Run, ...] = ()
+    tested: tuple[Tested, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    run: int = 0
+    test: int = 0
+
+    @property
+    def worth_keeping(self) -> bool:
+        """Whether there is more than a picture and settings, which are found again anyway."""
+        return self.dataset is not None or bool(self.runs or self.tested)

@@ -1,0 +1,375 @@
+"""Projects in the window: new, open, save, what is not saved yet, and who may write the file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+
+from isca_gui import work_files
+from isca_gui.core.lock import Lock, Locked
+from isca_gui.panels.missing_files import MissingFiles
+from isca_gui.parts import Work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Mapping
+
+    from isca_gui.actions import Actions
+    from isca_gui.core.project import Missing, Project
+    from isca_gui.jobs import JobRunner
+    from isca_gui.preferences import Preferences
+    from isca_gui.session import Session
+    from isca_gui.work_files import Kept
+
+    View = Callable[[], tuple[Mapping[str, Any], str]]
+
+SUFFIX = ".iscaproj"  # core.project.SUFFIX, without importing it
+JOB, RECOLLECT = "project", "project pictures"
+FILTER = f"ISCA projects (*{SUFFIX})"
+# Jobs whose results belong to what is shown now, and not to another project.
+_OF_THIS_WORK = (
+    *("dataset", "training", "recognise", "evaluation ", "open", "load model", "preview"),
+    RECOLLECT,
+)
+_SAVE, _DISCARD, _CANCEL = (
+    QMessageBox.StandardButton.Save,
+    QMessageBox.StandardButton.Discard,
+    QMessageBox.StandardButton.Cancel,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class _Lost:
+    """A project that cannot be opened as it is: some of its files are not there."""
+
+    project: Project
+    missing: tuple[Missing, ...]
+
+
+class Projects(QObject):
+    """The file that the session belongs to; `view` gives what else is kept of the window."""
+
+    changed = Signal()  # name, modified or not, may be written or not
+    opened = Signal(object)  # the document, for whoever puts view and layout back
+    saved = Signal()
+
+    def __init__(
+        self, session: Session, jobs: JobRunner, actions: Actions, preferences: Preferences,
+        view: View, parent: QWidget,
+    ) -> None:  # fmt: skip
+        super().__init__(parent)
+        self._session, self._jobs, self._actions = session, jobs, actions
+        self._preferences, self._view, self._widget = preferences, view, parent
+        self.path = ""  # empty: it has no file yet
+        self.locked_out = ""  # why the file may not be written, if it may not
+        self._lock: Lock | None = None
+        self._next_lock: Lock | None = None  # of the file that is being written, or was when that was stopped
+        self._kept: Kept | None = None
+        self._saved_as: object = session.stamp
+        self._told: tuple[str, bool, str] = ("", False, "")
+        self._waiting: Callable[[], object] | None = None  # for the training to be stopped
+        for signal in (
+            *(session.reference_changed, session.spec_changed, session.settings_changed),
+            *(session.dataset_changed, session.runs_changed, session.tested_changed),
+        ):
+            signal.connect(self._on_session_changed)
+
+    # --- what is so -----------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """What the project is called: its file, or the reference while it has none."""
+        reference = self._session.reference
+        return Path(self.path).name if self.path else reference.name if reference is not None else ""
+
+    @property
+    def unsaved(self) -> bool:
+        """Whether something would be lost."""
+        if self._session.live is not None:
+            return True
+        changed = self._session.stamp != self._saved_as
+        return changed and (bool(self.path) or self._session.work.worth_keeping)
+
+    # --- new and open ---------------------------------------------------------------------------------------
+
+    def new(self) -> None:
+        """Begin anew, with the settings as they are."""
+        self.guard(self._begin_anew)
+
+    def _begin_anew(self) -> None:
+        self._put(Work(self._session.spec, self._session.settings))
+        self._belong("", None, "")
+        self._now_saved(None)
+
+    def ask_open(self) -> None:
+        """Ask for a project file and open it."""
+        path, _ = QFileDialog.getOpenFileName(
+            self._widget, "Open a project", self._folder(), f"{FILTER};;All files (*)"
+        )
+        if path:
+            self.open(path)
+
+    def open(self, path: str | os.PathLike[str]) -> None:
+        """Open a project, after asking for what is not saved."""
+        target = os.path.abspath(path)
+        self.guard(lambda: self._load(target, target))
+
+    def _load(self, path: str, source: str | Project, changed: bool = False) -> None:
+        self._jobs.start(
+            JOB, f"Opening {Path(path).name}", lambda: _read(source),
+            done=lambda found: self._on_loaded(path, found, changed),
+        )  # fmt: skip
+
+    def _on_loaded(self, path: str, found: Any, changed: bool) -> None:
+        if isinstance(found, _Lost):
+            MissingFiles(
+                Path(path).name, found.missing, self._widget,
+                lambda folder: self._relocate(path, found, folder),
+                lambda: self._give_up(path, found),
+            ).open()  # fmt: skip
+            return
+        work, kept = found
+        lock, why_not = self._locked(path)
+        self._put(work)
+        self._belong(path, lock, why_not)
+        self._now_saved(kept)
+        if changed:
+            self.mark_changed()
+        self._preferences.add_recent_project(path)
+        self.opened.emit(kept.project)
+        self._recollect(work)
+        if why_not:
+            self._session.say("warning", why_not)
+        else:
+            self._session.say("info", f"The project '{path}' was opened.")
+
+    def _relocate(self, path: str, lost: _Lost, folder: str) -> None:
+        from isca_gui.core.project import relocate
+
+        self._load(path, relocate(lost.project, folder), changed=True)
+
+    def _give_up(self, path: str, lost: _Lost) -> None:
+        from isca_gui.core.project import without
+
+        self._load(path, without(lost.project, lost.missing), changed=True)
+
+    def restore(self, work: Work, project: Project, path: str) -> None:
+        """Take work that was not saved when the program ended, as changes of its file if it had one."""
+        lock, why_not = self._locked(path) if path else (None, "")
+        self._put(work)
+        self._belong(path, lock, why_not)
+        self._kept = None
+        self.mark_changed()
+        self.opened.emit(project)
+        self._recollect(work)
+
+    def _put(self, work: Work) -> None:
+        """Let nothing that is under way for the old work come into the new one."""
+        self._jobs.drop(*_OF_THIS_WORK)
+        self._session.set_work(work)
+
+    def _recollect(self, work: Work) -> None:
+        """Make the maps of the tested pictures anew, beside the window."""
+
+        def take(reports: list[Any]) -> None:
+            for report in reports:
+                if isinstance(report, tuple):
+                    known = {test.number: test for test in self._session.tested}
+                    old = known.get(report[0])
+                    if old is not None and old.recognition is None:
+                        self._session.replace_tested(report[1])
+
+        if work.tested:
+            title = "Recognising the project's pictures"
+            self._jobs.start(RECOLLECT, title, lambda: work_files.recognised(work), reports=take)
+
+    # --- save -----------------------------------------------------------------------------------------------
+
+    def save(self, then: Callable[[], object] | None = None) -> None:
+        """Write the project to its file; one that has none, or may not write it, is asked for another."""
+        if self.path and not self.locked_out:
+            self._write(self.path, then)
+        else:
+            self.save_as(then)
+
+    def save_as(self, then: Callable[[], object] | None = None) -> None:
+        """Ask for a file and go on with that one."""
+        self._ask_name("Save the project as", lambda path: self._write(path, then))
+
+    def save_copy(self) -> None:
+        """Ask for a file and write a copy with all its files; the work goes on with the present one."""
+        self._ask_name("Save a copy of the project", lambda path: self._write(path, copy=True))
+
+    def _ask_name(self, title: str, write: Callable[[str], object]) -> None:
+        stem = Path(self.name).stem or "project"
+        proposed = os.path.join(self._folder(), f"{stem}{SUFFIX}")
+        chosen, _ = QFileDialog.getSaveFileName(self._widget, title, proposed, FILTER)
+        if not chosen:
+            return
+        path = os.path.abspath(chosen if chosen.endswith(SUFFIX) else f"{chosen}{SUFFIX}")
+        if not chosen.endswith(SUFFIX) and os.path.exists(path):  # the dialog has asked about another name
+            words = f"'{Path(path).name}' is there already. Replace it?"
+            answer = QMessageBox.question(self._widget, title, words)
+            if answer != QMessageBox.StandardButton.Yes:
+                return
+        write(path)
+
+    def _write(self, path: str, then: Callable[[], object] | None = None, copy: bool = False) -> None:
+        lock, why_not = self._locked(path)
+        if why_not:
+            self._session.say("error", f"{why_not} Choose another name.")
+            return
+        work, stamp, kept = self._session.work, self._session.stamp, self._kept
+        view, layout = self._view()
+        self._next_lock = lock
+
+        def done(written: Kept) -> None:
+            self._preferences.add_recent_project(path)
+            self._session.say("info", f"The project was saved as '{path}'.")
+            self._next_lock = None
+            if copy:
+                self._release(lock)
+                return
+            self._belong(path, lock, "")
+            self._kept, self._saved_as = written, stamp
+            self._tell()
+            self.saved.emit()
+            if then is not None:
+                then()
+
+        self._jobs.start(
+            JOB, f"Saving {Path(path).name}", lambda: work_files.save(path, work, view, layout, kept),
+            done=done, failed=lambda _: self._forget_next(),
+        )  # fmt: skip
+
+    # --- before anything is lost ----------------------------------------------------------------------------
+
+    def guard(self, then: Callable[[], object]) -> None:
+        """Do something that would lose what is not saved; ask before, if there is something."""
+        if not self.unsaved:
+            then()
+            return
+        box = QMessageBox(self._widget)
+        box.setWindowTitle("Save the project?")
+        box.setIcon(QMessageBox.Icon.Question)
+        box.setText(f"Save the changes to {self.name or 'this work'}?")
+        box.setInformativeText(self._what_is_lost())
+        box.setStandardButtons(_SAVE | _DISCARD | _CANCEL)
+        for button, text in ((_SAVE, "&Save"), (_DISCARD, "&Discard"), (_CANCEL, "&Cancel")):
+            box.button(button).setText(text)
+        box.setDefaultButton(_SAVE)
+        box.setStyleSheet("QLabel#qt_msgbox_label, QLabel#qt_msgbox_informativelabel { min-width: 330px; }")
+        box.setEscapeButton(_CANCEL)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.finished.connect(lambda answer: self._on_answered(answer, then))
+        box.open()
+
+    def _on_answered(self, answer: int, then: Callable[[], object]) -> None:
+        if answer == _SAVE.value:
+            self._when_stopped(lambda: self.save(then))
+        elif answer == _DISCARD.value:
+            then()
+
+    def _what_is_lost(self) -> str:
+        work, live = self._session.work, self._session.live
+        counts = [
+            (len(work.dataset.entries) if work.dataset is not None else 0, "training picture"),
+            (len(work.runs), "run"),
+            (len(work.tested), "test picture"),
+        ]
+        parts = [f"{count} {what}{'s' if count > 1 else ''}" for count, what in counts if count]
+        said = f"Not saved: {', '.join(parts)}." if parts else ""
+        under_way = f" {live.name} is under way; saving stops it and keeps what it has." if live else ""
+        return f"{said}{under_way} What is not saved is lost.".strip()
+
+    def _when_stopped(self, work: Callable[[], object]) -> None:
+        if self._session.live is None:
+            work()
+            return
+        self._waiting = work
+        self._actions.stop_training()
+
+    # --- inside ---------------------------------------------------------------------------------------------
+
+    def mark_changed(self) -> None:
+        """Let what is shown count as not saved."""
+        self._saved_as = None
+        self._tell()
+
+    def close(self) -> None:
+        """Give the file free for others."""
+        self._forget_next()
+        self._belong(self.path, None, self.locked_out)
+
+    def _now_saved(self, kept: Kept | None) -> None:
+        self._kept, self._saved_as = kept, self._session.stamp
+        self._tell()
+
+    def _belong(self, path: str, lock: Lock | None, why_not: str) -> None:
+        old, self._lock = self._lock, lock
+        self._release(old)
+        self.path, self.locked_out = path, why_not
+        self._tell()
+
+    def _locked(self, path: str) -> tuple[Lock | None, str]:
+        """Take the lock of a project file, or say why it cannot be had."""
+        place = lock_of(path)
+        for ours in (self._lock, self._next_lock):
+            if ours is not None and ours.path == place:
+                return ours, ""
+        self._forget_next()
+        try:
+            return Lock(place), ""
+        except Locked:
+            return None, (
+                f"'{path}' is open in another window of ISCA Studio. Here it can be looked at and "
+                "changed, but not saved; Save as writes it to another file."
+            )
+        except OSError as error:
+            return None, f"'{path}' cannot be written here ({error.strerror or error}); use Save as."
+
+    def _forget_next(self) -> None:
+        lock, self._next_lock = self._next_lock, None
+        self._release(lock)
+
+    def _release(self, lock: Lock | None) -> None:
+        if lock is not None and lock is not self._lock:
+            lock.release()
+
+    def _folder(self) -> str:
+        recent = [self.path, *self._preferences.recent_projects]
+        return next((str(Path(path).parent) for path in recent if path), "")
+
+    def _on_session_changed(self) -> None:
+        if self._waiting is not None and self._session.live is None:
+            work, self._waiting = self._waiting, None
+            QTimer.singleShot(0, self, work)
+        self._tell()
+
+    def _tell(self) -> None:
+        now = self.name, self.unsaved, self.locked_out
+        if now != self._told:
+            self._told = now
+            self.changed.emit()
+
+
+def lock_of(path: str) -> Path:
+    """Give the file whose lock is that of a project: hidden, beside it."""
+    real = Path(os.path.realpath(path))
+    return real.with_name(f".{real.name}.lock")
+
+
+def _read(source: str | Project) -> Generator[Any, None, Any]:
+    from isca_gui.core import project as projects
+
+    document = source if isinstance(source, projects.Project) else projects.read(source)
+    try:
+        return (yield from work_files.load(document))
+    except projects.ProjectError as error:
+        if not error.missing:
+            raise
+        return _Lost(document, error.missing)

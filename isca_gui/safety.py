@@ -1,0 +1,201 @@
+"""A folder for work that is not saved yet: written by one process, taken over by another after a crash.
+
+Below the user's folder for state, one for each process, with a lock that vanishes with it. It holds a
+project, where its file is (if it has one), and where a training under way stands.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import uuid
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from isca_gui import work_files
+from isca_gui.core import files
+from isca_gui.core.lock import Lock, Locked
+from isca_gui.core.user_folders import user_folder
+from isca_gui.parts import Run
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping
+
+    from isca_gui.core.project import Project
+    from isca_gui.core.snapshot import Snapshot
+    from isca_gui.parts import Work
+    from isca_gui.work_files import Kept
+
+DOCUMENT, ABOUT, TRAINING, LOCK = "work.iscaproj", "about.json", "training.npz", "lock"
+_ATTEMPTS = 5
+
+
+def root() -> Path:
+    """Give the folder that holds those of all processes."""
+    return user_folder("state") / "recovery"
+
+
+@dataclass(frozen=True, eq=False)
+class Orphan:
+    """Work of a process that has ended without saving it; its lock is ours."""
+
+    folder: Path
+    lock: Lock
+    path: str  # the project's own file, if it had one
+    when: datetime
+    what: str
+
+
+class Safe:
+    """The folder of this process; it is made when there is something to put into it."""
+
+    def __init__(self) -> None:
+        self.folder: Path | None = None
+        self._lock: Lock | None = None
+
+    def save(
+        self, work: Work, view: Mapping[str, Any], layout: str, path: str, live: Snapshot | None,
+        kept: Kept | None,
+    ) -> Generator[Any, None, Kept]:  # fmt: skip
+        """Write everything that is not there already."""
+        folder = self._ready()
+        files.write_text(folder / ABOUT, json.dumps({"path": path}))
+        document = str(folder / DOCUMENT)
+        written = yield from work_files.save(document, work, view, layout, kept, careful=False)
+        if live is not None:
+            from isca_gui.core import snapshot
+
+            snapshot.save(folder / TRAINING, live)
+        return written
+
+    def forget_training(self) -> None:
+        """Remove where a training stands: it has ended, or was given up."""
+        self._remove(TRAINING)
+
+    def empty(self) -> None:
+        """Let there be nothing to take over; large files stay for the next time."""
+        self._remove(DOCUMENT, TRAINING)
+
+    def close(self, *, keep: bool) -> None:
+        """Leave the folder: with its work for the next start, or not at all."""
+        folder, lock = self.folder, self._lock
+        self.folder = self._lock = None
+        if folder is not None and lock is not None:
+            if not keep:
+                discard(folder)
+            lock.release()
+
+    def _ready(self) -> Path:
+        if self.folder is not None and self.folder.is_dir():
+            return self.folder
+        for _ in range(_ATTEMPTS):
+            folder = root() / f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+            folder.mkdir(parents=True, mode=0o700)
+            with contextlib.suppress(Locked, FileNotFoundError):  # somebody is tidying up
+                self._lock = Lock(folder / LOCK)
+                self.folder = folder
+                return folder
+        raise OSError(f"No folder could be made in '{root()}'")
+
+    def _remove(self, *names: str) -> None:
+        for name in names:
+            if self.folder is not None:
+                with contextlib.suppress(OSError):
+                    (self.folder / name).unlink()
+
+
+def discard(folder: Path) -> None:
+    """Remove a folder; whatever happens in between, it is not offered again."""
+    with contextlib.suppress(OSError):
+        (folder / DOCUMENT).unlink()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def prepare() -> None:
+    """Load what is needed later: the first time that work is put into safety must not wait for it."""
+    from isca_gui.core import project, snapshot
+
+    assert project
+    assert snapshot
+
+
+def orphans() -> tuple[list[Orphan], list[str]]:
+    """Take over what other processes have left, the newest first; and say what cannot be read."""
+    found: list[Orphan] = []
+    problems: list[str] = []
+    with contextlib.suppress(OSError):
+        for folder in sorted(root().iterdir()):
+            if not folder.is_dir():
+                continue
+            with contextlib.suppress(Locked, OSError):  # a living process's
+                lock = Lock(folder / LOCK)
+                _examine(folder, lock, found, problems)
+    return sorted(found, key=lambda each: each.when, reverse=True), problems
+
+
+def _examine(folder: Path, lock: Lock, found: list[Orphan], problems: list[str]) -> None:
+    """Look into a folder, without all that is needed to read a project: the start must not wait for that."""
+    if not (folder / DOCUMENT).exists():  # it ended in good order, or before there was anything
+        discard(folder)
+        lock.release()
+        return
+    try:
+        document = json.loads((folder / DOCUMENT).read_text("utf-8"))
+        when = datetime.fromtimestamp((folder / DOCUMENT).stat().st_mtime)
+        found.append(Orphan(folder, lock, _path(folder), when, _words(document, folder)))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        lock.release()
+        problems.append(f"Work that was not saved lies in '{folder}', but cannot be used: {error}")
+
+
+def _path(folder: Path) -> str:
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        path = json.loads((folder / ABOUT).read_text("utf-8")).get("path")
+        return path if isinstance(path, str) and "\0" not in path else ""
+    return ""
+
+
+def _words(document: dict[str, Any], folder: Path) -> str:
+    path, reference, parts = _path(folder), document["reference"], []
+    name = Path(path).name if path else str(reference["name"]) if reference else "work"
+    parts += ["a dataset"] if document["dataset"] else []
+    for count, what in ((len(document["runs"]), "run"), (len(document["tested"]), "test picture")):
+        parts += [f"{count} {what}{'s' if count > 1 else ''}"] if count else []
+    parts += ["a training under way"] if (folder / TRAINING).exists() else []
+    return f"{name} ({', '.join(parts)})" if parts else name
+
+
+def load(orphan: Orphan) -> Generator[Any, Any, tuple[Work, Project, list[str]]]:
+    """Read what was left; what cannot be read is left out and told."""
+    from isca_gui.core import project as projects
+
+    document = projects.read(orphan.folder / DOCUMENT)
+    lost = yield from projects.missing(document)
+    if lost:
+        document = projects.without(document, lost)
+    told = [f"{each.what} could not be restored: '{each.file}' {each.problem}." for each in lost]
+    work, _ = yield from work_files.load(document)
+    if (orphan.folder / TRAINING).exists():
+        try:
+            work = yield from _with_training(work, orphan.folder / TRAINING)
+        except Exception as error:  # noqa: BLE001 - the rest must not be lost with it
+            told.append(f"The training that was under way could not be restored: {error}")
+    return work, document, told
+
+
+def _with_training(work: Work, path: Path) -> Generator[Any, Any, Work]:
+    """Make a run of the training that was under way: it is as if it had been stopped."""
+    from isca_gui.core import snapshot, training
+
+    live = snapshot.load(path)
+    if any(run.number == live.number for run in work.runs):
+        return work  # it ended after that
+    if work.dataset is None or live.dataset != work.digest:
+        raise ValueError("the dataset it learned from is no longer there.")
+    model = yield from training.restored(work.dataset, live.settings, live.state, live.steps)
+    run = Run(live.number, live.name, model, model.settings)
+    return replace(work, runs=(*work.runs, run), run=run.number)

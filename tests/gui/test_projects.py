@@ -1,0 +1,607 @@
+"""Projects in the window: everything comes back, nothing is lost unasked, and one writer at a time."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
+
+from isca_gui import app as program
+from isca_gui import theme
+from isca_gui.core import project, strength
+from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.panels.missing_files import MissingFiles
+from isca_gui.preferences import Preferences
+from isca_gui.projects import SUFFIX, lock_of
+from isca_gui.session import Reference, Refused
+
+from .conftest import SETTINGS, SPEC
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+    from pytestqt.qtbot import QtBot
+
+    from isca_gui.core.dataset import Dataset
+    from isca_gui.core.model import Model
+    from isca_gui.main_window import MainWindow
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def open_window(qtbot: QtBot, tmp_path: Path) -> Iterator[Callable[[], MainWindow]]:
+    """Give a function that opens a window; all share their preferences, as those of one user do."""
+    program.make_application()
+    theme.apply(theme.LIGHT)
+    opened: list[MainWindow] = []
+
+    def make() -> MainWindow:
+        preferences = Preferences(tmp_path / "preferences.json")
+        preferences.spec, preferences.settings, preferences.theme = SPEC, SETTINGS, theme.LIGHT
+        made = program.make_window(preferences)
+        qtbot.addWidget(made)
+        made.show()
+        opened.append(made)
+        return made
+
+    yield make
+    for each in opened:
+        each.close()
+        assert each.jobs.shutdown(10)
+
+
+@pytest.fixture
+def window(open_window: Callable[[], MainWindow]) -> MainWindow:
+    return open_window()
+
+
+@pytest.fixture
+def worked(
+    qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32], small: Dataset, model: Model
+) -> MainWindow:
+    """A window with everything in it: two runs, one removed, tests by both, one of them refused."""
+    session = window.session
+    session.set_reference(Reference("small.png", picture, "/pictures/small.png"))
+    session.set_dataset(small, small.digest())
+    for _ in range(3):
+        session.begin_run(SETTINGS)
+        session.end_run(model)
+    session.remove_run(2)
+    session.select_run(1)
+    window.commands_.evaluate(1)
+    rest(qtbot, window)
+    window.commands_.recognise_picture("blurred", strength.distort(picture, "blur", 250.0, 1).picture, "blur")
+    rest(qtbot, window)
+    session.select_run(3)
+    window.commands_.recognise_picture("noisy", strength.distort(picture, "jpeg", 250.0, 1).picture)
+    rest(qtbot, window)
+    session.set_refused((Refused(session.next_tested_number(), "bad.png", "It is no picture.", "/bad.png"),))
+    session.select_run(1)
+    session.select_tested(1)
+    return window
+
+
+def rest(qtbot: QtBot, window: MainWindow) -> None:
+    qtbot.waitUntil(lambda: not window.jobs.jobs(), timeout=30_000)
+    QApplication.processEvents()
+
+
+def save(qtbot: QtBot, window: MainWindow, path: Path) -> Path:
+    window.projects._write(str(path))
+    rest(qtbot, window)
+    assert errors(window) == []
+    return path
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    found = {
+        each.relative_to(folder).as_posix(): each for each in sorted(folder.rglob("*")) if each.is_file()
+    }
+    return {name: each.read_bytes() for name, each in found.items() if not name.endswith(".lock")}
+
+
+def errors(window: MainWindow) -> list[str]:
+    return [message.text for message in window.session.messages if message.level == "error"]
+
+
+def boxes() -> list[QMessageBox]:
+    return [
+        each for each in QApplication.topLevelWidgets() if isinstance(each, QMessageBox) and each.isVisible()
+    ]
+
+
+def answer(button: QMessageBox.StandardButton) -> None:
+    (box,) = boxes()
+    box.button(button).click()
+
+
+class ByHand(QCloseEvent):
+    """What the window system sends when a person closes a window."""
+
+    def spontaneous(self) -> bool:
+        return True
+
+
+def close_by_hand(window: MainWindow) -> bool:
+    """Close the window as its frame's button does; gives whether it closed at once."""
+    event = ByHand()
+    window.closeEvent(event)
+    return event.isAccepted()
+
+
+def action(window: MainWindow, key: str) -> QAction:
+    (found,) = [each for each in window.findChildren(QAction) if each.shortcut().toString() == key]
+    return found
+
+
+def choose(monkeypatch: pytest.MonkeyPatch, path: Path | str) -> None:
+    """Let every file dialog give a path."""
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(path))
+
+
+def test_everything_comes_back(qtbot: QtBot, worked: MainWindow, tmp_path: Path, open_window: Any) -> None:
+    before = worked.session.work
+    path = save(qtbot, worked, tmp_path / f"all{SUFFIX}")
+    worked.close()
+    other = open_window()
+    other.projects.open(path)
+    rest(qtbot, other)
+    session, after = other.session, other.session.work
+    assert errors(other) == []
+    assert (after.spec, after.settings) == (before.spec, before.settings)
+    assert after.reference is not None
+    assert before.reference is not None
+    assert (after.reference.name, after.reference.path) == (before.reference.name, before.reference.path)
+    assert np.array_equal(after.reference.picture, before.reference.picture)
+    assert after.digest == before.digest
+    assert not session.dataset_stale
+    assert [run.number for run in after.runs] == [1, 3]
+    assert [run.name for run in after.runs] == [run.name for run in before.runs]
+    assert not any(run.stale for run in after.runs)
+    assert after.runs[0].evaluation is not None
+    assert after.runs[1].evaluation is None
+    assert (after.run, after.test) == (1, 1)
+    assert after.refused == before.refused
+    for old, new in zip(before.tested, after.tested, strict=True):
+        assert old.recognition is not None
+        assert new.recognition is not None
+        assert (new.number, new.name, new.run, new.truth) == (old.number, old.name, old.run, old.truth)
+        assert new.recognition.verdict == old.recognition.verdict
+        assert np.array_equal(new.recognition.winner, old.recognition.winner)
+        assert np.array_equal(new.recognition.distances, old.recognition.distances)
+    assert session.begin_run(SETTINGS) == 4
+    session.end_run(None)
+    assert session.next_tested_number() == 4
+    assert not other.projects.unsaved
+    assert other.windowTitle() == f"all{SUFFIX}[*] — ISCA Studio"
+
+
+def test_saved_opened_and_saved_it_is_the_same_in_every_byte(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, open_window: Any
+) -> None:
+    worked.training_panel.heading.setChecked(False)
+    worked.docks["bases"].close()
+    (tmp_path / "p").mkdir()
+    path = save(qtbot, worked, tmp_path / "p" / f"all{SUFFIX}")
+    before = everything(path.parent)
+    worked.close()
+    other = open_window()
+    other.projects.open(path)
+    rest(qtbot, other)
+    assert not other.training_panel.heading.isChecked()
+    assert other.docks["bases"].isHidden()
+    qtbot.wait(600)  # the docks lie still
+    other.projects.save()
+    rest(qtbot, other)
+    assert everything(path.parent) == before
+    other.projects.open(path)
+    rest(qtbot, other)
+    other.projects.save()
+    rest(qtbot, other)
+    assert everything(path.parent) == before
+
+
+def test_a_stale_dataset_stays_stale(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, open_window: Any, picture: NDArray[np.float32]
+) -> None:
+    worked.session.set_reference(Reference("other", np.ascontiguousarray(picture[::-1])))
+    assert worked.session.dataset_stale
+    path = save(qtbot, worked, tmp_path / f"stale{SUFFIX}")
+    worked.projects.new()
+    worked.projects.open(path)
+    rest(qtbot, worked)
+    assert worked.session.dataset_stale
+    assert all(run.stale for run in worked.session.runs)
+
+
+# --- the file menu ------------------------------------------------------------------------------------------
+
+
+def test_save_asks_for_a_name_once(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choose(monkeypatch, tmp_path / "mine")  # without its ending
+    assert worked.isWindowModified()
+    assert worked.windowTitle() == "small.png[*] — ISCA Studio"
+    action(worked, "Ctrl+S").trigger()
+    rest(qtbot, worked)
+    assert (tmp_path / f"mine{SUFFIX}").exists()
+    assert worked.windowTitle() == f"mine{SUFFIX}[*] — ISCA Studio"
+    assert not worked.isWindowModified()
+    choose(monkeypatch, "")
+    worked.session.set_spec(DatasetSpec(("blur",), (60.0,)))
+    assert worked.isWindowModified()
+    worked.session.undo.undo()
+    assert not worked.isWindowModified(), "back to what is in the file"
+    worked.session.undo.redo()
+    action(worked, "Ctrl+S").trigger()
+    rest(qtbot, worked)
+    assert project.read(tmp_path / f"mine{SUFFIX}").spec == DatasetSpec(("blur",), (60.0,))
+
+
+def test_save_as_goes_on_with_the_new_file_and_a_copy_does_not(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = save(qtbot, worked, tmp_path / f"first{SUFFIX}")
+    (tmp_path / "else").mkdir()
+    second, third = tmp_path / "else" / f"second{SUFFIX}", tmp_path / "else" / f"third{SUFFIX}"
+    choose(monkeypatch, third)
+    worked.projects.save_copy()
+    rest(qtbot, worked)
+    assert worked.projects.path == str(first)
+    assert not lock_of(str(third)).exists()
+    choose(monkeypatch, second)
+    action(worked, "Ctrl+Shift+S").trigger()
+    rest(qtbot, worked)
+    assert worked.projects.path == str(second)
+    assert not lock_of(str(first)).exists()
+    shutil.rmtree(first.with_suffix(".files"))
+    for path in (second, third):
+        worked.projects.open(path)
+        rest(qtbot, worked)
+        assert [run.number for run in worked.session.runs] == [1, 3]
+    assert errors(worked) == []
+
+
+def test_a_name_without_its_ending_does_not_replace_a_file_unasked(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / f"there{SUFFIX}"
+    path.write_text("mine")
+    choose(monkeypatch, tmp_path / "there")
+    monkeypatch.setattr(QMessageBox, "question", lambda *_: QMessageBox.StandardButton.No)
+    worked.projects.save()
+    rest(qtbot, worked)
+    assert path.read_text() == "mine"
+    monkeypatch.setattr(QMessageBox, "question", lambda *_: QMessageBox.StandardButton.Yes)
+    worked.projects.save()
+    rest(qtbot, worked)
+    assert project.read(path).runs
+
+
+def test_recent_projects_are_in_the_menu(qtbot: QtBot, worked: MainWindow, tmp_path: Path) -> None:
+    path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")
+    worked.projects.new()
+    assert worked.session.runs == ()
+    assert worked.session.reference is None
+    (line,) = [each for each in worked.findChildren(QAction) if each.text() == str(path)]
+    line.trigger()
+    rest(qtbot, worked)
+    assert [run.number for run in worked.session.runs] == [1, 3]
+    worked.close()
+    assert Preferences(worked.preferences.path).recent_projects == [str(path)]
+
+
+def test_new_clears_every_viewer(qtbot: QtBot, worked: MainWindow, tmp_path: Path) -> None:
+    save(qtbot, worked, tmp_path / f"one{SUFFIX}")
+    names = [name for name, *_ in worked.viewers()]
+    for name in names:
+        worked.show_viewer(name)
+        rest(qtbot, worked)
+    action(worked, "Ctrl+N").trigger()
+    assert worked.windowTitle() == "ISCA Studio"
+    for name in names:
+        worked.show_viewer(name)
+        rest(qtbot, worked)
+    worked.commands_.open_sample("camera")
+    rest(qtbot, worked)
+    assert worked.session.reference is not None
+    assert errors(worked) == []
+
+
+def test_a_project_is_dropped(qtbot: QtBot, worked: MainWindow, tmp_path: Path) -> None:
+    path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")
+    worked.projects.new()
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path))])
+    how = Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    QApplication.sendEvent(worked, QDragEnterEvent(QPoint(5, 5), *how))
+    QApplication.sendEvent(worked, QDropEvent(QPointF(5, 5), *how))
+    rest(qtbot, worked)
+    assert worked.projects.path == str(path)
+
+
+def test_a_project_is_opened_at_the_start(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, open_window: Any
+) -> None:
+    path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")
+    worked.close()
+    other = open_window()
+    program.begin(other, str(path))
+    rest(qtbot, other)
+    assert other.projects.path == str(path)
+    assert len(other.session.tested) == 2
+
+
+def test_what_is_no_project_is_told_and_changes_nothing(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path
+) -> None:
+    save(qtbot, worked, tmp_path / f"one{SUFFIX}")
+    for content in (b"", b"{}", b'{"schema": 99}'):
+        (tmp_path / f"bad{SUFFIX}").write_bytes(content)
+        worked.projects.open(tmp_path / f"bad{SUFFIX}")
+        rest(qtbot, worked)
+        assert "bad" in errors(worked)[-1]
+    worked.projects.open(tmp_path / f"nothing{SUFFIX}")
+    rest(qtbot, worked)
+    assert len(errors(worked)) == 4
+    assert worked.projects.path == str(tmp_path / f"one{SUFFIX}")
+    assert len(worked.session.runs) == 2
+
+
+def test_a_place_that_cannot_be_written_is_told(qtbot: QtBot, worked: MainWindow, tmp_path: Path) -> None:
+    worked.projects._write(str(tmp_path / "no folder" / f"a{SUFFIX}"))
+    rest(qtbot, worked)
+    assert "cannot be written" in errors(worked)[-1]
+    assert worked.projects.unsaved
+
+
+def test_results_of_the_old_work_do_not_come_into_the_new(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path
+) -> None:
+    path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")
+    worked.session.set_settings(TrainingSettings(epochs=1_000_000))
+    worked.commands_.train()
+    qtbot.waitUntil(
+        lambda: worked.session.live is not None and bool(worked.session.live.steps), timeout=60_000
+    )
+    worked.commands_.evaluate(3)
+    worked.commands_.generate()
+    worked.projects.open(path)
+    answer(QMessageBox.StandardButton.Discard)
+    rest(qtbot, worked)
+    session = worked.session
+    assert session.live is None
+    assert [run.number for run in session.runs] == [1, 3]
+    assert session.runs[1].evaluation is None
+    assert not worked.projects.unsaved
+
+
+def test_a_save_that_is_stopped_leaves_the_old_file_and_can_be_begun_again(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path
+) -> None:
+    path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")
+    before, other = path.read_bytes(), tmp_path / f"two{SUFFIX}"
+    worked.session.remove_run(1)
+    for target in (path, other):
+        worked.projects._write(str(target))
+        worked.commands_.stop()
+        rest(qtbot, worked)
+    assert path.read_bytes() == before
+    assert not other.exists()
+    assert worked.projects.unsaved
+    assert worked.projects.path == str(path)
+    save(qtbot, worked, other)
+    assert len(project.read(other).runs) == 1
+
+
+# --- nothing is lost unasked --------------------------------------------------------------------------------
+
+
+def test_with_nothing_worth_keeping_nobody_is_asked(
+    qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32]
+) -> None:
+    window.session.set_reference(Reference("small", picture))
+    window.session.set_spec(DatasetSpec(("blur",), (60.0,)))
+    assert not window.projects.unsaved
+    assert not window.isWindowModified()
+    assert close_by_hand(window)
+    assert boxes() == []
+
+
+@pytest.mark.parametrize("way", ["close", "quit", "new", "open"])
+def test_cancel_keeps_everything(qtbot: QtBot, worked: MainWindow, way: str, tmp_path: Path) -> None:
+    ways: dict[str, Callable[[], object]] = {
+        "close": lambda: close_by_hand(worked),
+        "quit": action(worked, "Ctrl+Q").trigger,
+        "new": action(worked, "Ctrl+N").trigger,
+        "open": lambda: worked.projects.open(tmp_path / f"other{SUFFIX}"),
+    }
+    ways[way]()
+    (box,) = boxes()
+    assert "7 training pictures, 2 runs, 2 test pictures" in box.informativeText()
+    answer(QMessageBox.StandardButton.Cancel)
+    assert worked.isVisible()
+    assert len(worked.session.runs) == 2
+
+
+def test_saved_when_asked_then_closed(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    choose(monkeypatch, tmp_path / f"late{SUFFIX}")
+    assert not close_by_hand(worked)
+    answer(QMessageBox.StandardButton.Save)
+    qtbot.waitUntil(lambda: not worked.isVisible(), timeout=20_000)
+    assert len(project.read(tmp_path / f"late{SUFFIX}").runs) == 2
+    assert not lock_of(str(tmp_path / f"late{SUFFIX}")).exists()
+
+
+def test_discarded_when_asked_it_closes(qtbot: QtBot, worked: MainWindow) -> None:
+    assert not close_by_hand(worked)
+    answer(QMessageBox.StandardButton.Discard)
+    qtbot.waitUntil(lambda: not worked.isVisible(), timeout=20_000)
+
+
+def test_a_training_under_way_is_kept_by_saving(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(qtbot, worked, tmp_path / f"one{SUFFIX}")
+    worked.session.set_settings(TrainingSettings(epochs=1_000_000))
+    worked.commands_.train()
+    qtbot.waitUntil(
+        lambda: worked.session.live is not None and len(worked.session.live.steps) > 2, timeout=60_000
+    )
+    action(worked, "Ctrl+Q").trigger()
+    assert "is under way" in boxes()[0].informativeText()
+    answer(QMessageBox.StandardButton.Save)
+    qtbot.waitUntil(lambda: not worked.isVisible(), timeout=20_000)
+    stored = project.read(tmp_path / f"one{SUFFIX}")
+    assert [run.number for run in stored.runs] == [1, 3, 4]
+
+
+def test_whoever_else_closes_the_window_is_not_asked(worked: MainWindow) -> None:
+    assert worked.projects.unsaved
+    worked.close()
+    assert boxes() == []
+    assert not worked.isVisible()
+
+
+# --- missing files ------------------------------------------------------------------------------------------
+
+
+def dialogs() -> list[MissingFiles]:
+    found = [each for each in QApplication.topLevelWidgets() if isinstance(each, MissingFiles)]
+    return [each for each in found if each.isVisible()]
+
+
+@pytest.fixture
+def moved(qtbot: QtBot, worked: MainWindow, tmp_path: Path) -> tuple[MainWindow, Path]:
+    """A project whose files were moved elsewhere, while another one is open."""
+    path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")
+    worked.projects.new()
+    (tmp_path / "elsewhere").mkdir()
+    shutil.move(path.with_suffix(".files"), tmp_path / "elsewhere" / "one.files")
+    worked.projects.open(path)
+    rest(qtbot, worked)
+    return worked, path
+
+
+def test_missing_files_are_listed_and_found_in_a_folder(
+    qtbot: QtBot, moved: tuple[MainWindow, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window, path = moved
+    (dialog,) = dialogs()
+    assert dialog.list.topLevelItemCount() == 5
+    assert window.session.runs == ()
+    choose(monkeypatch, tmp_path)  # not there
+    dialog.look_button.click()
+    rest(qtbot, window)
+    (dialog,) = dialogs()
+    choose(monkeypatch, tmp_path / "elsewhere")
+    dialog.look_button.click()
+    rest(qtbot, window)
+    assert dialogs() == []
+    assert [run.number for run in window.session.runs] == [1, 3]
+    assert window.projects.unsaved, "saving brings the files back beside the project"
+    window.projects.save()
+    rest(qtbot, window)
+    shutil.rmtree(tmp_path / "elsewhere")
+    window.projects.open(path)
+    rest(qtbot, window)
+    assert [run.number for run in window.session.runs] == [1, 3]
+    assert errors(window) == []
+
+
+def test_opened_without_what_is_missing(qtbot: QtBot, worked: MainWindow, tmp_path: Path) -> None:
+    path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")
+    before = path.read_bytes()
+    stored = project.read(path)
+    assert stored.dataset is not None
+    shutil.rmtree(path.with_suffix(".files") / stored.dataset.file)
+    worked.projects.open(path)
+    rest(qtbot, worked)
+    (dialog,) = dialogs()
+    assert dialog.list.topLevelItem(0).text(0) == "the dataset"
+    dialog.without_button.click()
+    rest(qtbot, worked)
+    assert worked.session.dataset is None
+    assert len(worked.session.runs) == 2
+    assert worked.projects.unsaved
+    assert path.read_bytes() == before
+
+
+def test_missing_files_are_left_alone(qtbot: QtBot, moved: tuple[MainWindow, Path]) -> None:
+    window, _ = moved
+    dialogs()[0].cancel_button.click()
+    rest(qtbot, window)
+    assert dialogs() == []
+    assert window.session.runs == ()
+    assert window.projects.path == ""
+
+
+# --- two windows --------------------------------------------------------------------------------------------
+
+
+def test_a_second_window_may_look_but_not_write(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, open_window: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")
+    before = path.read_bytes()
+    second = open_window()
+    second.projects.open(path)
+    rest(qtbot, second)
+    assert len(second.session.runs) == 2
+    assert "another window" in second.session.messages[-1].text
+    assert "read-only" in second.windowTitle()
+    line = action(second, "Ctrl+S")
+    assert not line.isEnabled()
+    assert "another window" in line.toolTip()
+    second.session.remove_run(1)
+    second.projects._write(str(path))
+    assert "another window" in errors(second)[-1]
+    assert path.read_bytes() == before
+    choose(monkeypatch, tmp_path / f"two{SUFFIX}")
+    action(second, "Ctrl+Shift+S").trigger()
+    rest(qtbot, second)
+    assert len(project.read(tmp_path / f"two{SUFFIX}").runs) == 1
+    assert line.isEnabled()
+    worked.projects.new()
+    second.projects.open(path)
+    rest(qtbot, second)
+    assert action(second, "Ctrl+S").isEnabled(), "the first window has given it free"
+
+
+def test_a_lock_of_a_dead_process_is_nobodys(qtbot: QtBot, worked: MainWindow, tmp_path: Path) -> None:
+    path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")
+    worked.projects.new()
+    code = (
+        f"import os; from isca_gui.core.lock import Lock; a = Lock({str(lock_of(str(path)))!r}); os._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60)
+    assert lock_of(str(path)).exists()
+    worked.projects.open(path)
+    rest(qtbot, worked)
+    assert worked.projects.locked_out == ""
+
+
+def test_where_no_lock_can_be_had_it_is_told(qtbot: QtBot, worked: MainWindow, tmp_path: Path) -> None:
+    path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")
+    worked.projects.new()
+    lock_of(str(path)).mkdir()
+    worked.projects.open(path)
+    rest(qtbot, worked)
+    assert "cannot be written" in worked.projects.locked_out
+    assert not action(worked, "Ctrl+S").isEnabled()
+    assert len(worked.session.runs) == 2

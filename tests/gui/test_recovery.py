@@ -1,0 +1,521 @@
+"""Work that is not saved: put into safety, offered after a crash, and never in anybody's way."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from PySide6.QtWidgets import QMessageBox
+
+from isca_gui import app as program
+from isca_gui import safety, theme, work_files
+from isca_gui.core import image, snapshot, training
+from isca_gui.core.progress import run
+from isca_gui.core.settings import TrainingSettings
+from isca_gui.core.snapshot import Snapshot, SnapshotError
+from isca_gui.core.steps import State, Step
+from isca_gui.parts import Reference, Work
+from isca_gui.parts import Run as Ended
+from isca_gui.preferences import Preferences
+from isca_gui.projects import SUFFIX
+
+from .conftest import SETTINGS, SPEC
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+    from pytestqt.qtbot import QtBot
+
+    from isca_gui.core.dataset import Dataset
+    from isca_gui.core.model import Model
+    from isca_gui.main_window import MainWindow
+
+ROOT = Path(__file__).parents[2]
+KILLS = int(os.environ.get("ISCA_KILLS", "10"))
+INTERVAL = 0.5  # seconds between two times that work is put into safety
+SLACK = 0.5  # seconds, for a timer that is late
+KERNEL = TrainingSettings("kernel-isca", kernel="rbf", epochs=200)
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ISCA_AUTOSAVE_SECONDS", str(INTERVAL))
+
+
+@pytest.fixture
+def open_window(qtbot: QtBot, tmp_path: Path) -> Iterator[Callable[[], MainWindow]]:
+    program.make_application()
+    theme.apply(theme.LIGHT)
+    opened: list[MainWindow] = []
+
+    def make() -> MainWindow:
+        preferences = Preferences(tmp_path / "preferences.json")
+        preferences.spec, preferences.settings, preferences.theme = SPEC, SETTINGS, theme.LIGHT
+        made = program.make_window(preferences)
+        qtbot.addWidget(made)
+        made.show()
+        opened.append(made)
+        return made
+
+    yield make
+    for each in opened:
+        each.close()
+        assert each.jobs.shutdown(10)
+
+
+@pytest.fixture
+def window(open_window: Callable[[], MainWindow]) -> MainWindow:
+    return open_window()
+
+
+@pytest.fixture
+def work(picture: NDArray[np.float32], small: Dataset, model: Model) -> Work:
+    reference = Reference("small.png", picture)
+    runs = (Ended(1, "ISCA 1", model, SETTINGS),)
+    return Work(SPEC, SETTINGS, reference, small, small.digest(), reference, runs, run=1)
+
+
+def rest(qtbot: QtBot, window: MainWindow) -> None:
+    qtbot.waitUntil(lambda: not window.jobs.jobs(), timeout=30_000)
+
+
+def fill(window: MainWindow, work: Work) -> None:
+    """Do as if the work had been done here."""
+    window.session.set_work(work)
+
+
+def folders() -> list[Path]:
+    return sorted(safety.root().glob("*")) if safety.root().exists() else []
+
+
+def leave(work: Work, path: str = "", live: Snapshot | None = None) -> Path:
+    """Leave work behind as a process does that ends without saving it."""
+    safe = safety.Safe()
+    run(safe.save(work, {}, "", path, live, None))
+    folder = safe.folder
+    assert folder is not None
+    safe.close(keep=True)
+    return folder
+
+
+def states(data: Dataset, settings: TrainingSettings, after: int) -> tuple[State, tuple[Step, ...]]:
+    """Train up to an epoch and give where it stands, as it is told on the way."""
+    task = training.train(data, settings, due=lambda: True)
+    steps: list[Step] = []
+    for report in task:
+        if isinstance(report, Step):
+            steps.append(report)
+        if isinstance(report, State) and report.epoch == after:
+            task.close()
+            return report, tuple(steps)
+    raise AssertionError("it ended before")
+
+
+# --- where a training stands --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        TrainingSettings(epochs=9), TrainingSettings(solver="direct", epochs=9),
+        replace(KERNEL, epochs=9), replace(KERNEL, epochs=9, solver="direct"),
+        TrainingSettings(components=9, epochs=9),
+    ],
+)  # fmt: skip
+def test_a_training_goes_on_from_a_snapshot_bit_by_bit(
+    small: Dataset, settings: TrainingSettings, tmp_path: Path
+) -> None:
+    whole = run(training.train(small, settings))
+    state, steps = states(small, settings, 4)
+    digest = small.digest()
+    height, width = small.reference.shape
+    snapshot.save(tmp_path / "t.npz", Snapshot(3, "ISCA 3", (height, width), settings, state, steps, digest))
+    found = snapshot.load(tmp_path / "t.npz")
+    assert (found.number, found.name, found.dataset) == (3, "ISCA 3", digest)
+    model = run(training.restored(small, found.settings, found.state, found.steps))
+    assert (model.end, model.state.epoch, len(model.steps)) == ("stopped", 4, 4)
+    assert model.known is not None
+    assert model.known.descriptors.shape[1] == len(small.entries)
+    again = run(training.train(small, settings, resume=model))
+    assert again.state.epoch == whole.state.epoch == 9
+    assert again.state.u.tobytes() == whole.state.u.tobytes()
+    assert again.basis.tobytes() == whole.basis.tobytes()
+    assert [step.objective for step in again.steps] == [step.objective for step in whole.steps]
+
+
+def test_being_asked_where_it_stands_changes_no_training(small: Dataset) -> None:
+    settings = TrainingSettings(epochs=6)
+    plain = run(training.train(small, settings))
+    asked = run(training.train(small, settings, due=lambda: True))
+    assert asked.state.u.tobytes() == plain.state.u.tobytes()
+
+
+def test_a_broken_snapshot_is_refused(small: Dataset, tmp_path: Path) -> None:
+    state, steps = states(small, TrainingSettings(epochs=3), 2)
+    height, width = small.reference.shape
+    path = tmp_path / "t.npz"
+    good = Snapshot(1, "a", (height, width), TrainingSettings(epochs=3), state, steps)
+    snapshot.save(path, good)
+    raw = path.read_bytes()
+    rng = random.Random(1)
+    for _ in range(60):
+        mutant = bytearray(raw)
+        for _ in range(rng.randint(1, 3)):
+            mutant[rng.randrange(len(mutant))] ^= 1 << rng.randrange(8)
+        path.write_bytes(mutant[: rng.choice([len(raw), len(raw) // 2])])
+        try:
+            found = snapshot.load(path)
+        except SnapshotError as error:
+            assert "t.npz" in str(error)  # noqa: PT017
+        else:
+            assert np.array_equal(found.state.u, state.u), "a flip outside of what is read"
+    bad = replace(good, state=replace(state, u=np.full_like(state.u, np.nan)))
+    snapshot.save(path, bad)
+    with pytest.raises(SnapshotError, match="finite"):
+        snapshot.load(path)
+    snapshot.save(path, replace(good, state=replace(state, u=state.u[:3], v=state.v[:3], j=state.j[:3])))
+    with pytest.raises(SnapshotError, match="fit"):
+        snapshot.load(path)
+    with pytest.raises(SnapshotError, match="No such file"):
+        snapshot.load(tmp_path / "nothing")
+
+
+# --- autosave -----------------------------------------------------------------------------------------------
+
+
+def test_work_is_put_into_safety_and_goes_when_it_is_saved(
+    qtbot: QtBot, window: MainWindow, work: Work, tmp_path: Path
+) -> None:
+    assert folders() == [], "nothing yet"
+    with qtbot.waitSignal(window.recovery.kept, timeout=10_000):
+        fill(window, work)
+    (folder,) = folders()
+    assert (folder / safety.DOCUMENT).exists()
+    assert safety.orphans() == ([], []), "its process lives"
+    window.projects._write(str(tmp_path / f"a{SUFFIX}"))
+    rest(qtbot, window)
+    qtbot.waitUntil(lambda: not (folder / safety.DOCUMENT).exists())
+    with qtbot.waitSignal(window.recovery.kept, timeout=10_000):
+        window.session.remove_run(1)
+    assert safety._path(folder) == str(tmp_path / f"a{SUFFIX}")
+    window.quit()
+    (box,) = window.findChildren(QMessageBox)
+    box.button(QMessageBox.StandardButton.Discard).click()
+    assert folders() == [], "ended in good order"
+
+
+def test_closed_by_somebody_else_it_stays(qtbot: QtBot, window: MainWindow, work: Work) -> None:
+    with qtbot.waitSignal(window.recovery.kept, timeout=10_000):
+        fill(window, work)
+    window.close()
+    found, problems = safety.orphans()
+    assert problems == []
+    assert [each.what for each in found] == ["small.png (a dataset, 1 run)"]
+    found[0].lock.release()
+
+
+def test_nothing_worth_keeping_leaves_nothing(
+    qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32]
+) -> None:
+    window.session.set_reference(Reference("a", picture))
+    qtbot.wait(round(1000 * (INTERVAL + 0.4)))
+    window.close()
+    assert folders() == []
+
+
+def test_what_is_in_safety_is_not_written_again(qtbot: QtBot, window: MainWindow, work: Work) -> None:
+    with qtbot.waitSignal(window.recovery.kept, timeout=10_000):
+        fill(window, work)
+    (folder,) = folders()
+    written = {path: path.stat().st_mtime_ns for path in folder.rglob("*.isca")}
+    assert len(written) == 1
+    with qtbot.waitSignal(window.recovery.kept, timeout=10_000):
+        window.session.set_settings(TrainingSettings(components=3))
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.isca")} == written
+
+
+def test_a_training_under_way_is_in_safety_and_comes_back(
+    qtbot: QtBot, window: MainWindow, work: Work, open_window: Callable[[], MainWindow]
+) -> None:
+    fill(window, replace(work, runs=(), run=0))
+    window.session.set_settings(replace(KERNEL, epochs=1_000_000))
+    window.commands_.train()
+    qtbot.waitUntil(
+        lambda: any(path.name == safety.TRAINING for path in safety.root().rglob("*")), timeout=60_000
+    )
+    window.close()
+    other = open_window()
+    other.recovery.look()
+    qtbot.waitUntil(other.notice.isVisible)
+    assert "a training under way" in other.notice.label.text()
+    other.notice.buttons[0].click()
+    rest(qtbot, other)
+    (ended,) = other.session.runs
+    assert ended.model.end == "stopped"
+    assert ended.model.state.epoch > 1
+    assert not ended.stale
+    other.session.set_settings(replace(ended.settings, epochs=ended.model.state.epoch + 2))
+    other.commands_.train(ended)
+    rest(qtbot, other)
+    assert other.session.runs[-1].model.state.epoch == ended.model.state.epoch + 2
+    assert [message.text for message in other.session.messages if message.level == "error"] == []
+
+
+def test_a_training_that_has_ended_leaves_no_snapshot(qtbot: QtBot, window: MainWindow, work: Work) -> None:
+    fill(window, replace(work, runs=(), run=0))
+    window.session.set_settings(TrainingSettings(epochs=1_000_000))
+    window.commands_.train()
+    qtbot.waitUntil(
+        lambda: any(path.name == safety.TRAINING for path in safety.root().rglob("*")), timeout=60_000
+    )
+    window.commands_.stop_training()
+    qtbot.waitUntil(lambda: window.session.run is not None, timeout=10_000)
+    (folder,) = folders()
+    qtbot.waitUntil(lambda: not (folder / safety.TRAINING).exists(), timeout=10_000)
+    window.close()
+    found, _ = safety.orphans()
+    restored, _, _ = run(safety.load(found[0]))
+    assert [each.number for each in restored.runs] == [1]
+    found[0].lock.release()
+
+
+def test_where_nothing_can_be_written_it_is_told_once(
+    qtbot: QtBot, window: MainWindow, work: Work, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    fill(window, work)
+    told = lambda: [each for each in window.session.messages if "put into safety" in each.text]  # noqa: E731
+    qtbot.waitUntil(lambda: bool(told()), timeout=10_000)
+    window.session.set_settings(TrainingSettings(components=3))
+    qtbot.wait(round(1000 * (INTERVAL + 0.6)))
+    assert len(told()) == 1
+
+
+# --- the offer ----------------------------------------------------------------------------------------------
+
+
+def test_work_left_behind_is_restored(qtbot: QtBot, window: MainWindow, work: Work) -> None:
+    folder = leave(work)
+    program.begin(window)
+    qtbot.waitUntil(window.notice.isVisible)
+    assert "small.png (a dataset, 1 run)" in window.notice.label.text()
+    window.notice.buttons[0].click()
+    rest(qtbot, window)
+    qtbot.waitUntil(lambda: not folder.exists(), timeout=10_000)
+    assert not window.notice.isVisible()
+    assert [each.number for each in window.session.runs] == [1]
+    assert not window.session.runs[0].stale
+    assert window.projects.unsaved
+    assert len(folders()) == 1, "it is in this process's own folder now"
+    window.close()
+    assert len(safety.orphans()[0]) == 1
+
+
+def test_restoring_that_is_stopped_is_offered_again(qtbot: QtBot, window: MainWindow, work: Work) -> None:
+    folder = leave(work)
+    window.recovery.look()
+    qtbot.waitUntil(window.notice.isVisible)
+    window.notice.buttons[0].click()
+    assert window.notice.buttons == []
+    window.commands_.stop()
+    qtbot.waitUntil(lambda: len(window.notice.buttons) == 3)
+    rest(qtbot, window)
+    assert window.session.runs == ()
+    window.notice.buttons[0].click()
+    qtbot.waitUntil(lambda: not folder.exists(), timeout=20_000)
+    assert len(window.session.runs) == 1
+
+
+def test_it_belongs_to_its_file_again(qtbot: QtBot, window: MainWindow, work: Work, tmp_path: Path) -> None:
+    path = tmp_path / f"mine{SUFFIX}"
+    run(work_files.save(str(path), replace(work, runs=(), run=0), {}, ""))
+    leave(work, str(path))
+    window.recovery.look()
+    qtbot.waitUntil(window.notice.isVisible)
+    window.notice.buttons[0].click()
+    rest(qtbot, window)
+    assert window.projects.path == str(path)
+    assert window.isWindowModified()
+    window.projects.save()
+    rest(qtbot, window)
+    assert not window.projects.unsaved
+    other, _ = run(work_files.load(str(path)))
+    assert [each.number for each in other.runs] == [1]
+
+
+def test_several_are_offered_one_after_the_other(qtbot: QtBot, window: MainWindow, work: Work) -> None:
+    first = leave(replace(work, runs=(), run=0))
+    time.sleep(0.02)
+    second = leave(work)
+    window.recovery.look()
+    qtbot.waitUntil(window.notice.isVisible)
+    assert "1 run" in window.notice.label.text(), "the newest first"
+    window.notice.buttons[1].click()
+    rest(qtbot, window)
+    assert not second.exists()
+    assert window.notice.isVisible()
+    window.notice.buttons[2].click()
+    assert not window.notice.isVisible()
+    assert first.exists()
+    found, _ = safety.orphans()
+    assert [each.folder for each in found] == [first], "offered again at the next start"
+    found[0].lock.release()
+
+
+def test_a_living_process_is_left_alone(work: Work) -> None:
+    safe = safety.Safe()
+    run(safe.save(work, {}, "", "", None, None))
+    assert safety.orphans() == ([], [])
+    safe.close(keep=False)
+    assert folders() == []
+
+
+def test_what_cannot_be_read_is_told_and_kept(qtbot: QtBot, window: MainWindow, work: Work) -> None:
+    folder = leave(work)
+    (folder / safety.DOCUMENT).write_text("{")
+    empty = safety.root() / "empty"
+    empty.mkdir()
+    window.recovery.look()
+    rest(qtbot, window)
+    assert "cannot be used" in window.session.messages[-1].text
+    assert folder.exists()
+    assert not empty.exists()
+    assert not window.notice.isVisible()
+
+
+def test_a_file_that_was_lost_does_not_take_the_rest_with_it(
+    qtbot: QtBot, window: MainWindow, work: Work
+) -> None:
+    folder = leave(work)
+    next(folder.rglob("*.isca")).write_bytes(b"damaged")
+    window.recovery.look()
+    qtbot.waitUntil(window.notice.isVisible)
+    window.notice.buttons[0].click()
+    rest(qtbot, window)
+    assert window.session.runs == ()
+    assert window.session.dataset is not None
+    assert any("ISCA 1 could not be restored" in message.text for message in window.session.messages)
+
+
+# --- killed -------------------------------------------------------------------------------------------------
+
+
+def reaches(found: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    """Tell whether what came back is at least what there was at a moment."""
+    number, epoch = wanted["live"]
+    further = {*found["runs"]} >= {*wanted["runs"]} and {*found["tested"]} >= {*wanted["tested"]}
+    trained = not number or found["epochs"].get(number, -1) >= epoch or epoch == 0
+    return found["dataset"] >= wanted["dataset"] and further and trained
+
+
+def kill_at(seconds: float, seed: int, folder: Path) -> tuple[float, float, dict[str, Any]]:
+    """Kill the program at a moment; give how much was lost, how long writing took, and what came back."""
+    log, state = folder / f"log{seed}", folder / f"state{seed}"
+    environment = os.environ | {
+        "QT_QPA_PLATFORM": "offscreen", "XDG_CONFIG_HOME": str(folder / f"config{seed}"),
+        "XDG_STATE_HOME": str(state), "ISCA_AUTOSAVE_SECONDS": str(INTERVAL),
+    }  # fmt: skip
+    command = [sys.executable, "-m", "tests.gui.working", str(folder / "small.png"), str(log), str(seed)]
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
+    try:
+        # There is something to lose; but for every fifth it is in safety, for which the first time is slow.
+        while not log.exists() or '"dataset": true' not in log.read_text() or (seed % 5 and not saved(state)):
+            assert process.poll() is None
+            time.sleep(0.01)
+        time.sleep(seconds)
+    finally:
+        killed = time.time()
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    before = [json.loads(line) for line in log.read_text().splitlines() if line.endswith("}")]
+    found = recovered(state)
+    reached = [each["time"] for each in before if reaches(found, each)]
+    return killed - max(reached, default=killed), writing(before, killed), found | {"before": before[-1:]}
+
+
+def saved(state: Path) -> bool:
+    return any(state.rglob(safety.DOCUMENT))
+
+
+def writing(before: list[dict[str, Any]], killed: float) -> float:
+    """Give the longest time in seconds that it took to put the work into safety, also unfinished."""
+    longest, begun = 0.0, 0.0
+    for each in [*before, {"saving": False, "time": killed}]:
+        if each["saving"]:
+            begun = begun or each["time"]
+        elif begun:
+            longest, begun = max(longest, each["time"] - begun), 0.0
+    return longest
+
+
+def recovered(state: Path) -> dict[str, Any]:
+    """Take over what the killed process left, as the next start does."""
+    os.environ["XDG_STATE_HOME"] = str(state)
+    found, problems = safety.orphans()
+    assert problems == []
+    assert len(found) <= 1
+    nothing: dict[str, Any] = {"dataset": False, "runs": [], "tested": [], "epochs": {}}
+    if not found:
+        return nothing
+    work, _, told = run(safety.load(found[0]))
+    found[0].lock.release()
+    assert told == []
+    return {
+        "dataset": work.dataset is not None,
+        "runs": [run.number for run in work.runs],
+        "tested": [test.number for test in work.tested],
+        "epochs": {run.number: run.model.state.epoch for run in work.runs},
+    }
+
+
+@pytest.mark.alone
+@pytest.mark.timeout(1200)
+def test_killed_at_any_moment_hardly_anything_is_lost(
+    tmp_path: Path, picture: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))  # put back afterwards
+    image.save_png(tmp_path / "small.png", picture)
+    moments = random.Random(6)
+    lost, came_back = [], 0
+    for seed in range(KILLS):
+        seconds, writes, found = kill_at(moments.uniform(0.0, 4.0), seed, tmp_path)
+        # What is done while one save is under way is in the next, which begins an interval after that one.
+        assert seconds <= max(INTERVAL, writes) + writes + SLACK, (seed, seconds, writes, found)
+        lost.append(seconds)
+        came_back += found["dataset"]
+    assert came_back >= 4 * KILLS // 5
+    said = f"lost {np.median(lost):.2f} s in the median, {max(lost):.2f} s at most"
+    sys.stdout.write(f"{KILLS} kills, {came_back} with work, {said}\n")
+
+
+# --- two instances ------------------------------------------------------------------------------------------
+
+WRITER = """
+import sys
+from isca_gui.preferences import Preferences
+for number in range(150):
+    written = Preferences(sys.argv[1])
+    assert not written.problem, written.problem
+    written.add_recent(f"{sys.argv[2]}-{number}")
+    written.save()
+"""
+
+
+def test_two_instances_do_not_break_each_others_preferences(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    both = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), name], cwd=ROOT) for name in "ab"]
+    assert [process.wait(60) for process in both] == [0, 0]
+    assert Preferences(path).recent[0] in ("a-149", "b-149")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["preferences.json"]
