@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -19,7 +20,7 @@ from isca_gui.actions import Actions
 from isca_gui.core import dataset, image, samples, training
 from isca_gui.core.progress import run
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
-from isca_gui.jobs import JobRunner
+from isca_gui.jobs import JobRunner, StepThread
 from isca_gui.session import Reference, Session
 
 if TYPE_CHECKING:
@@ -89,6 +90,19 @@ class Studio:
     @property
     def errors(self) -> list[str]:
         return [message.text for message in self.session.messages if message.level == "error"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _traced() -> None:
+    """Let a measurement of coverage see the jobs: Qt's threads do not know of threading's trace function."""
+    drive = StepThread._drive
+
+    def traced(thread: StepThread) -> Any:
+        if threading.gettrace() is not None:
+            sys.settrace(threading.gettrace())
+        return drive(thread)
+
+    StepThread._drive = traced  # type: ignore[method-assign]
 
 
 @pytest.fixture(autouse=True)
