@@ -475,6 +475,7 @@ def test_no_dataset_there(tmp_path: Path, name: str) -> None:
         run(load(tmp_path / name))
 
 
+@pytest.mark.alone
 def test_a_manifest_with_many_rows_is_read_quickly(tmp_path: Path) -> None:
     write(tmp_path, "a.png")
     rows = [f"{index}.png,blur" for index in range(20_000)]

@@ -64,9 +64,22 @@ def document(done: Done) -> dict[str, Any]:
     return found
 
 
+CHILDREN: list[subprocess.Popen[str]] = []
+
+
+@pytest.fixture(autouse=True)
+def _no_child_is_left() -> Iterator[None]:
+    """End what a failed test leaves behind: it would train for ever beside all other tests."""
+    yield
+    while CHILDREN:
+        with CHILDREN.pop() as child:
+            child.kill()
+
+
 def start(*words: str | Path, **options: Any) -> subprocess.Popen[str]:
     given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
-    return subprocess.Popen([*ISCA, *map(str, words)], text=True, encoding="utf-8", **given)
+    CHILDREN.append(subprocess.Popen([*ISCA, *map(str, words)], text=True, encoding="utf-8", **given))
+    return CHILDREN[-1]
 
 
 def wait_for(process: subprocess.Popen[str], words: str) -> None:

@@ -14,24 +14,28 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 import numpy as np
 import pytest
 from PySide6.QtCore import QObject, QThread, QTimer
+from PySide6.QtWidgets import QApplication
 
+from isca_gui import app as program
 from isca_gui import theme
 from isca_gui.actions import Actions
 from isca_gui.core import dataset, image, samples, training
 from isca_gui.core.progress import run
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.jobs import JobRunner, StepThread
+from isca_gui.preferences import Preferences
 from isca_gui.session import Reference, Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from numpy.typing import NDArray
-    from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
 
     from isca_gui.core.dataset import Dataset
     from isca_gui.core.model import Model
+    from isca_gui.main_window import MainWindow
 
 SIDE = 64
 LEVELS = (100.0, 400.0)
@@ -155,3 +159,49 @@ def with_run(with_dataset: Studio, model: Model) -> Studio:
     with_dataset.session.begin_run(SETTINGS)
     with_dataset.session.end_run(model)
     return with_dataset
+
+
+# --- the whole window ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def preferences(tmp_path: Path) -> Preferences:
+    made = Preferences(tmp_path / "preferences.json")
+    made.spec, made.settings, made.theme = SPEC, SETTINGS, theme.LIGHT
+    return made
+
+
+@pytest.fixture
+def open_window(qtbot: QtBot, preferences: Preferences) -> Iterator[Callable[[], MainWindow]]:
+    """Give a function that opens a window; all share their preferences, as those of one user do."""
+    program.make_application()
+    theme.apply(preferences.theme)
+    opened: list[MainWindow] = []
+
+    def make() -> MainWindow:
+        made = program.make_window(preferences)
+        qtbot.addWidget(made)
+        made.show()
+        opened.append(made)
+        return made
+
+    yield make
+    for each in opened:
+        each.close()
+        assert each.jobs.shutdown(10)
+
+
+@pytest.fixture
+def window(open_window: Callable[[], MainWindow]) -> MainWindow:
+    return open_window()
+
+
+def rest(qtbot: QtBot, window: MainWindow) -> None:
+    """Wait until no job is under way."""
+    qtbot.waitUntil(lambda: not window.jobs.jobs(), timeout=60_000)
+    QApplication.processEvents()
+
+
+def in_front(window: MainWindow, name: str) -> bool:
+    """Whether a viewer is not behind another tab."""
+    return not window.docks[name].visibleRegion().isEmpty()

@@ -13,7 +13,6 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QColor, QWhatsThisClickedEvent
 from PySide6.QtWidgets import QApplication, QWhatsThis, QWidget
 
-from isca_gui import app as program
 from isca_gui import assets, cli, theme
 from isca_gui.core.distortions import TABLE
 from isca_gui.core.steps import Step
@@ -22,15 +21,12 @@ from isca_gui.panels.form import FIELDS
 from isca_gui.panels.help import HelpPage
 from isca_gui.panels.help_pages import CONTENTS, slug, split
 from isca_gui.panels.whats_this import LINK, explain, link_of
-from isca_gui.preferences import Preferences
 from isca_gui.session import Reference
 from isca_gui.viewers import comparison, tracks
 
-from .conftest import SETTINGS, SPEC
+from .conftest import SETTINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pytestqt.qtbot import QtBot
 
     from isca_gui.core.dataset import Dataset
@@ -51,20 +47,6 @@ def page(qtbot: QtBot) -> HelpPage:
     made.resize(900, 500)
     made.show()
     return made
-
-
-@pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
-    program.make_application()
-    theme.apply(theme.LIGHT)
-    preferences = Preferences(tmp_path / "preferences.json")
-    preferences.spec, preferences.settings = SPEC, SETTINGS
-    made = program.make_window(preferences)
-    qtbot.addWidget(made)
-    made.show()
-    yield made
-    made.close()
-    assert made.jobs.shutdown(10)
 
 
 @pytest.fixture

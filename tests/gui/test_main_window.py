@@ -25,36 +25,11 @@ from isca_gui.main_window import VIEWERS, MainWindow
 from isca_gui.preferences import Preferences
 from isca_gui.session import Reference
 
-from .conftest import SETTINGS, SPEC
+from .conftest import SETTINGS, rest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
     from pytestqt.qtbot import QtBot
-
-
-@pytest.fixture
-def preferences(tmp_path: Path) -> Preferences:
-    made = Preferences(tmp_path / "preferences.json")
-    made.spec, made.settings, made.theme = SPEC, SETTINGS, theme.LIGHT
-    return made
-
-
-@pytest.fixture
-def window(qtbot: QtBot, preferences: Preferences) -> Iterator[MainWindow]:
-    program.make_application()
-    theme.apply(preferences.theme)
-    made = program.make_window(preferences)
-    qtbot.addWidget(made)
-    made.show()
-    yield made
-    made.close()
-    assert made.jobs.shutdown(10)
-
-
-def rest(qtbot: QtBot, window: MainWindow) -> None:
-    qtbot.waitUntil(lambda: not window.jobs.jobs(), timeout=30_000)
 
 
 def action_of(window: MainWindow, key: str) -> QAction:

@@ -9,7 +9,6 @@ from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QWidget
 
 from isca_gui import app as program
-from isca_gui import theme
 from isca_gui.core.settings import TrainingSettings
 from isca_gui.panels.guess import truth_of
 from isca_gui.panels.recognise import RecognisePanel
@@ -20,11 +19,10 @@ from isca_gui.session import Reference
 from isca_gui.viewers.start import CHOICES, MOST_SHOWN, StartViewer
 from isca_gui.viewers.vote_map import VoteMapViewer
 
-from .conftest import SETTINGS, SPEC
+from .conftest import in_front, rest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
     import numpy as np
     from numpy.typing import NDArray
@@ -37,31 +35,10 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def preferences(tmp_path: Path) -> Preferences:
-    made = Preferences(tmp_path / "preferences.json")
-    made.spec, made.settings, made.theme = SPEC, SETTINGS, theme.LIGHT
-    return made
-
-
-@pytest.fixture
-def window(qtbot: QtBot, preferences: Preferences) -> Iterator[MainWindow]:
-    program.make_application()
-    theme.apply(theme.LIGHT)
-    made = program.make_window(preferences)
-    qtbot.addWidget(made)
+def window(open_window: Callable[[], MainWindow]) -> MainWindow:
+    made = open_window()
     made.resize(1280, 800)
-    made.show()
-    yield made
-    made.close()
-    assert made.jobs.shutdown(10)
-
-
-def rest(qtbot: QtBot, window: MainWindow) -> None:
-    qtbot.waitUntil(lambda: not window.jobs.jobs(), timeout=60_000)
-
-
-def in_front(window: MainWindow, name: str) -> bool:
-    return not window.docks[name].visibleRegion().isEmpty()
+    return made
 
 
 def click(qtbot: QtBot, widget: QWidget) -> None:

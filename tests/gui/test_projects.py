@@ -15,7 +15,6 @@ from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
 
 from isca_gui import app as program
-from isca_gui import theme
 from isca_gui.core import project, strength
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.panels.missing_files import MissingFiles
@@ -23,10 +22,10 @@ from isca_gui.preferences import Preferences
 from isca_gui.projects import SUFFIX, lock_of
 from isca_gui.session import Reference, Refused
 
-from .conftest import SETTINGS, SPEC
+from .conftest import SETTINGS, rest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
     from pytestqt.qtbot import QtBot
@@ -36,33 +35,6 @@ if TYPE_CHECKING:
     from isca_gui.main_window import MainWindow
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def open_window(qtbot: QtBot, tmp_path: Path) -> Iterator[Callable[[], MainWindow]]:
-    """Give a function that opens a window; all share their preferences, as those of one user do."""
-    program.make_application()
-    theme.apply(theme.LIGHT)
-    opened: list[MainWindow] = []
-
-    def make() -> MainWindow:
-        preferences = Preferences(tmp_path / "preferences.json")
-        preferences.spec, preferences.settings, preferences.theme = SPEC, SETTINGS, theme.LIGHT
-        made = program.make_window(preferences)
-        qtbot.addWidget(made)
-        made.show()
-        opened.append(made)
-        return made
-
-    yield make
-    for each in opened:
-        each.close()
-        assert each.jobs.shutdown(10)
-
-
-@pytest.fixture
-def window(open_window: Callable[[], MainWindow]) -> MainWindow:
-    return open_window()
 
 
 @pytest.fixture
@@ -89,11 +61,6 @@ def worked(
     session.select_run(1)
     session.select_tested(1)
     return window
-
-
-def rest(qtbot: QtBot, window: MainWindow) -> None:
-    qtbot.waitUntil(lambda: not window.jobs.jobs(), timeout=30_000)
-    QApplication.processEvents()
 
 
 def save(qtbot: QtBot, window: MainWindow, path: Path) -> Path:

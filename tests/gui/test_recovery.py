@@ -18,7 +18,7 @@ import pytest
 from PySide6.QtWidgets import QMessageBox
 
 from isca_gui import app as program
-from isca_gui import safety, theme, work_files
+from isca_gui import safety, work_files
 from isca_gui.core import image, snapshot, training
 from isca_gui.core.progress import run
 from isca_gui.core.settings import TrainingSettings
@@ -29,10 +29,10 @@ from isca_gui.parts import Run as Ended
 from isca_gui.preferences import Preferences
 from isca_gui.projects import SUFFIX
 
-from .conftest import SETTINGS, SPEC
+from .conftest import SETTINGS, SPEC, rest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
     from pytestqt.qtbot import QtBot
@@ -54,40 +54,10 @@ def _often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def open_window(qtbot: QtBot, tmp_path: Path) -> Iterator[Callable[[], MainWindow]]:
-    program.make_application()
-    theme.apply(theme.LIGHT)
-    opened: list[MainWindow] = []
-
-    def make() -> MainWindow:
-        preferences = Preferences(tmp_path / "preferences.json")
-        preferences.spec, preferences.settings, preferences.theme = SPEC, SETTINGS, theme.LIGHT
-        made = program.make_window(preferences)
-        qtbot.addWidget(made)
-        made.show()
-        opened.append(made)
-        return made
-
-    yield make
-    for each in opened:
-        each.close()
-        assert each.jobs.shutdown(10)
-
-
-@pytest.fixture
-def window(open_window: Callable[[], MainWindow]) -> MainWindow:
-    return open_window()
-
-
-@pytest.fixture
 def work(picture: NDArray[np.float32], small: Dataset, model: Model) -> Work:
     reference = Reference("small.png", picture)
     runs = (Ended(1, "ISCA 1", model, SETTINGS),)
     return Work(SPEC, SETTINGS, reference, small, small.digest(), reference, runs, run=1)
-
-
-def rest(qtbot: QtBot, window: MainWindow) -> None:
-    qtbot.waitUntil(lambda: not window.jobs.jobs(), timeout=30_000)
 
 
 def fill(window: MainWindow, work: Work) -> None:

@@ -13,7 +13,6 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMenu
 
-from isca_gui import app as program
 from isca_gui import cli, theme
 from isca_gui.core import image, strength
 from isca_gui.core.answers import COLUMNS
@@ -21,16 +20,15 @@ from isca_gui.core.distortions import ORIGINAL
 from isca_gui.core.settings import TrainingSettings
 from isca_gui.panels import step
 from isca_gui.panels.palette import Palette
-from isca_gui.preferences import Preferences
 from isca_gui.session import Reference
 from isca_gui.viewers.comparison import ComparisonViewer
 from isca_gui.viewers.matrix import ConfusionMatrix
 from isca_gui.viewers.vote_drawing import spacing_at
 
-from .conftest import SETTINGS, SPEC
+from .conftest import SETTINGS, in_front, rest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
 
     import numpy as np
     from numpy.typing import NDArray
@@ -42,18 +40,10 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def window(qtbot: QtBot, tmp_path: Path, picture: NDArray[np.float32]) -> Iterator[MainWindow]:
-    preferences = Preferences(tmp_path / "preferences.json")
-    preferences.spec, preferences.settings, preferences.theme = SPEC, SETTINGS, theme.LIGHT
-    program.make_application()
-    theme.apply(theme.LIGHT)
-    made = program.make_window(preferences)
-    qtbot.addWidget(made)
-    made.show()
+def window(open_window: Callable[[], MainWindow], picture: NDArray[np.float32]) -> MainWindow:
+    made = open_window()
     made.session.set_reference(Reference("small", picture))
-    yield made
-    made.close()
-    assert made.jobs.shutdown(10)
+    return made
 
 
 @pytest.fixture
@@ -63,14 +53,6 @@ def trained(window: MainWindow, qtbot: QtBot, small: Dataset, model: Model) -> M
     window.session.end_run(model)
     rest(qtbot, window)
     return window
-
-
-def rest(qtbot: QtBot, window: MainWindow) -> None:
-    qtbot.waitUntil(lambda: not window.jobs.jobs(), timeout=60_000)
-
-
-def in_front(window: MainWindow, name: str) -> bool:
-    return not window.docks[name].visibleRegion().isEmpty()
 
 
 def table(path: Path) -> list[dict[str, str]]:
