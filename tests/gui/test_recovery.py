@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from isca_gui.main_window import MainWindow
 
 ROOT = Path(__file__).parents[2]
-KILLS = int(os.environ.get("ISCA_KILLS", "10"))
+KILLS = int(os.environ.get("ISCA_KILLS", "4"))
 INTERVAL = 0.5  # seconds between two times that work is put into safety
 SLACK = 0.5  # seconds, for a timer that is late
 KERNEL = TrainingSettings("kernel-isca", kernel="rbf", epochs=200)

@@ -33,10 +33,12 @@ def canvas(qtbot: QtBot, picture: NDArray[np.float32]) -> PictureCanvas:
 
 
 def shown(canvas: PictureCanvas) -> NDArray[np.uint8]:
-    """Give the red channel of what is on the screen."""
+    """Give the red channel of what is on the screen, without the frame of the keyboard's focus."""
+    canvas.clearFocus()  # it comes when the window system likes
     image = canvas.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
     rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.bytesPerLine())
-    return rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3)[..., 0]
+    # Copied: the bits are gone with the image.
+    return rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3)[..., 0].copy()
 
 
 def expected(picture: NDArray[np.float32]) -> NDArray[np.uint8]:
