@@ -377,7 +377,7 @@ def execute(command: str, arguments: Sequence[str]) -> int:
 
 
 def tests(arguments: Sequence[str]) -> dict[str, Sequence[str]]:
-    """Give the stages of the tests: three files at a time, as windows often wait, but what measures time alone."""
+    """Give the stages of the tests: three files at a time, but what measures time alone."""
     if arguments:
         return {"pytest": ["-m", "pytest", *arguments]}
     return {
