@@ -6,17 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from commands import Done
-from hypothesis import settings
 
 from isca_gui import cli
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-
-settings.register_profile("untimed", deadline=None)  # how fast the machine is, is no property of the code
-settings.load_profile("untimed")
 
 
 @pytest.fixture

@@ -198,7 +198,7 @@ def window(open_window: Callable[[], MainWindow]) -> MainWindow:
 
 def rest(qtbot: QtBot, window: MainWindow) -> None:
     """Wait until no job is under way."""
-    qtbot.waitUntil(lambda: not window.jobs.jobs(), timeout=60_000)
+    qtbot.waitUntil(lambda: not window.jobs.jobs(), timeout=30_000)
     QApplication.processEvents()
 
 

@@ -115,7 +115,8 @@ def generate(program: screens.Program) -> None:
     program.until(lambda state: state["dataset"], "the dataset")
     assert program.state["dataset"] > 15
     shoot(program, "light-pictures")
-    assert any(name.startswith("viewer-pictures/Swipe: ") for name in program.state["widgets"])
+    swipe = "viewer-pictures/Swipe: The chosen picture over the reference; drag the divider"
+    assert swipe in program.state["widgets"]
 
 
 def train_with_admm_and_stop(program: screens.Program) -> None:
