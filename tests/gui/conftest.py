@@ -51,12 +51,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.qt_log_ignore("does not support propagateSizeHints", extend=True))
 
 
-def alive(kind: type[QObject]) -> list[QObject]:
-    """Give all Qt objects of a kind that are still referred to from Python."""
+@pytest.fixture(scope="module", autouse=True)
+def _modules_are_no_garbage() -> None:
+    """Leave all that other files have loaded out of every search below: there are a million such objects."""
+    gc.collect()
+    gc.freeze()
+
+
+def alive(*kinds: type[QObject]) -> list[QObject]:
+    """Give all Qt objects of some kinds that are still referred to from Python."""
     import shiboken6
 
     gc.collect()
-    return [it for it in gc.get_objects() if isinstance(it, kind) and shiboken6.isValid(it)]
+    return [it for it in gc.get_objects() if isinstance(it, kinds) and shiboken6.isValid(it)]
 
 
 @pytest.fixture(autouse=True)
@@ -67,9 +74,10 @@ def _nothing_is_left_behind(qapp: QApplication) -> Iterator[None]:
     yield
     qapp.sendPostedEvents(None, 52)  # deferred deletions
     qapp.processEvents()
-    running = [it for it in alive(QThread) if it.isRunning() and it is not qapp.thread()]
+    left = alive(QThread, QTimer)
+    running = [it for it in left if isinstance(it, QThread) and it.isRunning() and it is not qapp.thread()]
     assert not running, f"threads left running: {running}"
-    active = [it for it in alive(QTimer) if id(it) not in timers and it.isActive()]
+    active = [it for it in left if isinstance(it, QTimer) and id(it) not in timers and it.isActive()]
     assert not active, f"timers left active: {active}"
     shown = [it for it in qapp.topLevelWidgets() if it.isVisible() and id(it) not in windows]
     assert not shown, f"windows left open: {shown}"
