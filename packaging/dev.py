@@ -380,8 +380,9 @@ def tests(arguments: Sequence[str]) -> dict[str, Sequence[str]]:
     """Give the stages of the tests: three files at a time, but what measures time alone."""
     if arguments:
         return {"pytest": ["-m", "pytest", *arguments]}
+    by_file = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
     return {
-        "pytest": ["-m", "pytest", "-m", "not alone and not bundle", "-n", "3", "--dist", "loadfile"],
+        "pytest": ["-m", "pytest", "-m", "not alone and not bundle", *by_file],
         "pytest, alone": ["-m", "pytest", "-m", "alone"],
     }
 

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+# Begun last, one of these would run on alone at the end.
+LONG = {
+    *("test_readme.py", "test_paper.py", "test_random_actions.py", "test_training.py", "test_cli.py"),
+    *("test_projects.py", "test_results.py", "test_project.py", "test_archive.py", "test_admm.py"),
+}
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -22,17 +28,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --shuffle, no test can lean on one before it; files stay together, for what their tests share."""
+    """Order files, each of which one process runs: the longest first, or with --shuffle anyhow.
+
+    A test that leans on one before it is found by shuffling. Files stay together, for what their tests share.
+    """
     seed = config.getoption("shuffle")
     if seed is None:
+        items.sort(key=lambda item: item.path.name not in LONG)
         return
     dice = random.Random(seed)
-    files = sorted({item.path for item in items})
-    dice.shuffle(files)
-    order = {
-        path: dice.sample(own, len(own)) for path in files if (own := [i for i in items if i.path == path])
-    }
-    items[:] = [item for path in files for item in order[path]]
+    files = {path: dice.random() for path in sorted({item.path for item in items})}
+    dice.shuffle(items)
+    items.sort(key=lambda item: files[item.path])
 
 
 @pytest.fixture

@@ -238,8 +238,13 @@ def test_all_runs_in_one_table(qtbot: QtBot, trained: MainWindow) -> None:
 
 
 def test_the_paper_is_reproduced_as_a_job_and_its_report_opened(
-    qtbot: QtBot, window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    qtbot: QtBot,
+    window: MainWindow,
+    picture: NDArray[np.float32],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    window.session.set_reference(Reference("small", picture))
     opened: list[str] = []
     monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
     folder = tmp_path / "paper"
