@@ -65,7 +65,7 @@ def models() -> dict[str, Model]:
 @pytest.fixture(scope="module")
 def small() -> Model:
     """A model of two blocks, whose file is small enough to be tried in many ways."""
-    return run(train(dataset(4, 6, 3), TrainingSettings(block=4, components=2, epochs=3)))  # type: ignore[arg-type]
+    return run(train(dataset(4, 6, 3), TrainingSettings(block=4, components=3, epochs=3)))  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -493,7 +493,7 @@ ATTACKS: dict[str, Callable[[dict[str, Any], dict[str, Any], bytes], object]] = 
     "setting huge": lambda h, m, b: m["settings"].update(eta=10**400),
     "seed negative": lambda h, m, b: m["settings"].update(seed=-1),
     "settings a list": lambda h, m, b: m.update(settings=[]),
-    "components changed": lambda h, m, b: m["settings"].update(components=3),
+    "components changed": lambda h, m, b: m["settings"].update(components=2),
     "precision changed": lambda h, m, b: m["settings"].update(precision="float64"),
     "grid larger": lambda h, m, b: m["grid"].update(height=9),
     "grid huge": lambda h, m, b: m["grid"].update(height=10**30),
@@ -580,12 +580,12 @@ TENSORS: dict[str, Callable[[dict[str, np.ndarray], dict[str, Any]], object]] = 
     "a picture too few": lambda t, m: t.update(descriptors=t["descriptors"][:, :2]),
     "a picture too many": lambda t, m: t.update(descriptors=t["descriptors"][:, [0, 1, 2, 2]]),
     "a number too few": lambda t, m: t.update(descriptors=t["descriptors"][:, :, :4]),
-    "a number too many": lambda t, m: t.update(descriptors=t["descriptors"][:, :, [0, 1, 2, 3, 4, 4]]),
-    "structural only": lambda t, m: t.update(descriptors=t["descriptors"][:, :, :2]),
+    "a number too many": lambda t, m: t.update(descriptors=t["descriptors"][:, :, [0, 1, 2, 3, 4, 5, 5]]),
+    "structural only": lambda t, m: t.update(descriptors=t["descriptors"][:, :, :3]),
     "no numbers": lambda t, m: t.update(descriptors=t["descriptors"][:, :, :0]),
     "no axis of blocks": lambda t, m: t.update(descriptors=t["descriptors"][0]),
     "one axis more": lambda t, m: t.update(descriptors=t["descriptors"][None]),
-    "not a number": lambda t, m: t["descriptors"].__setitem__((1, 2, 4), np.nan),
+    "not a number": lambda t, m: t["descriptors"].__setitem__((1, 2, 5), np.nan),
     "infinite": lambda t, m: t["descriptors"].__setitem__((0, 0, 0), -np.inf),
     "pictures of a kernel beside": lambda t, m: t.update(pictures=np.zeros((3, 4, 6), "f4")),
     "an offset beside": lambda t, m: t.update(offset=np.zeros((2, 16), "f4")),

@@ -763,7 +763,7 @@ def test_halves_that_disagree_are_undecided_and_said_to_be() -> None:
     made = dataset_of([mild(), blurred, stretched], ("original", "blur", "contrast"))
     picture = np.concatenate([blurred[:, :24], stretched[:, 24:]], axis=1)
     for rule in RULES:
-        found = Recogniser(trained(made, METHODS["isca"], components=2)).recognise(picture, rule)
+        found = Recogniser(trained(made, METHODS["isca"], components=3)).recognise(picture, rule)
         assert_sound(found)
         shares = {"original": 0, "blur": 0.5, "contrast": 0.5, UNDECIDED_LABEL: 0}
         assert found.verdict.shares == shares

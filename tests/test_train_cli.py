@@ -132,11 +132,11 @@ def test_every_kernel(data: Path, isca: Callable[..., Done], kernel: str) -> Non
 
 def test_all_numbers_reach_the_training(data: Path, isca: Callable[..., Done]) -> None:
     words = (
-        "--components 2 --block 16 --epochs 2 --rho 0.5 --eta 0.05 --tol 0.001 --precision float64 --seed 9"
+        "--components 3 --block 16 --epochs 2 --rho 0.5 --eta 0.05 --tol 0.001 --precision float64 --seed 9"
     )
     assert isca("train", data, "-o", "m.isca", *words.split()).code == 0
     wanted = TrainingSettings(
-        components=2, block=16, epochs=2, rho=0.5, eta=0.05, tolerance=0.001, precision="float64", seed=9
+        components=3, block=16, epochs=2, rho=0.5, eta=0.05, tolerance=0.001, precision="float64", seed=9
     )
     assert load_model("m.isca").settings == wanted.resolved()
 

@@ -97,7 +97,7 @@ class Walker:
         pick = self.random.choice
         settings = TrainingSettings(
             method=pick(list(METHODS)), solver=pick(["admm", "direct"]), kernel=pick(["linear", "rbf"]),
-            components=pick([1, 2, 4]), block=pick([4, 8, 8, 12]), epochs=pick([1, 2, 3, 400]),
+            components=pick([1, 3, 4]), block=pick([4, 8, 8, 12]), epochs=pick([1, 2, 3, 400]),
             seed=pick([0, 1]), keep_every=pick([0, 0, 1]),
         )  # fmt: skip
         self.window.session.set_settings(settings)
