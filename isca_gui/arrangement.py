@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import json
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QScrollArea, QTabWidget, QVBoxLayout, QWidget
 
+from isca_gui import dock_layout
+from isca_gui.dock_layout import Layout, Split, Tabs
 from isca_gui.panels.step import WheelGuard
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ VIEWERS = (
     ("comparison", "ComparisonViewer", "Comparison", "Ctrl+9", CLOSED),
     ("start", "StartViewer", "Start", "Ctrl+0", CLOSED),
 )
+_HOMES = (  # who lies where at first
+    (*(name for name, *_, place in VIEWERS if place != LOWER), "help"),
+    tuple(name for name, *_, place in VIEWERS if place == LOWER),
+)
 
 
 class ArrangedWindow(QMainWindow):
@@ -37,7 +41,10 @@ class ArrangedWindow(QMainWindow):
     def __init__(self) -> None:
         super().__init__()
         self.docks: dict[str, QDockWidget] = {}
-        self._settled = False  # whether the room was shared out, or the user has done so
+        self._layout = Layout({}, {}, {}, ())  # the one that was put in last,
+        self._came_out = self._layout  # what became of it in the room there is,
+        self._untouched = True  # and whether it is the one at first
+        self._settled = False  # whether the room was shared out
         self._settle = QTimer(self, interval=_SETTLE, singleShot=True)
         self._settle.timeout.connect(self._share_room)
         self.setDockNestingEnabled(True)
@@ -55,81 +62,66 @@ class ArrangedWindow(QMainWindow):
 
     def arrange(self) -> None:
         """Put all docks where they are at first."""
-        upper = [name for name, _, _, _, place in VIEWERS if place != LOWER]
-        lower = [name for name, _, _, _, place in VIEWERS if place == LOWER]
-        closed = [self.docks["help"], *(self.docks[name] for name, *_, place in VIEWERS if place == CLOSED)]
-        for dock in self.docks.values():
-            dock.setFloating(False)
-            self.removeDockWidget(dock)  # from wherever it was; all are put in anew
-        self.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, self.docks["steps"])
-        self.addDockWidget(Qt.DockWidgetArea.RightDockWidgetArea, self.docks[upper[0]])
-        low = self.screen().availableSize().height() < _LOW_SCREEN  # no room for two rows of viewers
-        if not low:
-            self.splitDockWidget(self.docks[upper[0]], self.docks[lower[0]], Qt.Orientation.Vertical)
-        for names in [[*upper, *lower, "help"]] if low else [[*upper, "help"], lower]:
-            for name in names[1:]:
-                self.tabifyDockWidget(self.docks[names[0]], self.docks[name])
-        for dock in self.docks.values():
-            dock.setVisible(dock not in closed)
-        for name in (lower[0], upper[0]):
-            self.docks[name].raise_()
-        self._share_room()
+        self._put(self._at_first())
+
+    def _at_first(self) -> Layout:
+        closed = ("help", *(name for name, *_, place in VIEWERS if place == CLOSED))
+        upper, lower = (tuple(name for name in home if name not in closed) for home in _HOMES)
+        viewers: Tabs | Split = Tabs((*upper, *lower), upper[0])
+        if self.screen().availableSize().height() >= _LOW_SCREEN:  # else no room for two rows of viewers
+            below = max(0.3, min(_LOWER_HEIGHT / self.height(), 0.4))
+            viewers = Split(True, (Tabs(upper, upper[0]), Tabs(lower, lower[0])), (1 - below, below))
+        steps = min(_STEPS_WIDTH / self.width(), 0.9)
+        areas = {"left": Tabs(("steps",), "steps"), "right": viewers}
+        return Layout(areas, {"left": steps, "right": 1 - steps}, {}, closed)
+
+    def _put(self, layout: Layout) -> None:
+        self._layout = self._came_out = layout
+        dock_layout.put(self, self.docks, layout, _HOMES)
+        if self.isVisible():
+            self._settle.start()
 
     def _share_room(self) -> None:
-        steps, first, lower = self.docks["steps"], self.docks[VIEWERS[0][0]], self.docks["convergence"]
-        self.resizeDocks(
-            [steps, first], [_STEPS_WIDTH, self.width() - _STEPS_WIDTH], Qt.Orientation.Horizontal
-        )
-        below = max(self.height() * 3 // 10, min(_LOWER_HEIGHT, self.height() * 4 // 10))
-        self.resizeDocks([first, lower], [self.height() - below, below], _VERTICAL)
+        if not dock_layout.same_places(dock_layout.read(self, self.docks), self._layout):
+            return  # somebody was quicker
+        if self._untouched:
+            self._layout = self._at_first()  # for the size the window has now
+        dock_layout.share_room(self, self.docks, self._layout)
+        if (own := self.layout()) is not None:
+            own.activate()  # else the new sizes are seen only later
+        self._came_out = dock_layout.read(self, self.docks)
 
     # --- what is kept ---------------------------------------------------------------------------------------
 
     def layout_text(self) -> str:
-        """Give how the docks lie, as text."""
-        return bytes(self.saveState(LAYOUT_VERSION).toBase64().data()).decode()
+        """Give how the docks lie, as text; as it was put in, unless somebody has changed it since."""
+        now = dock_layout.read(self, self.docks)
+        same = dock_layout.alike(now, self._layout) or dock_layout.alike(now, self._came_out)
+        return dock_layout.to_text(self._layout if same else now)
 
     def geometry_text(self) -> str:
         """Give where the window lies, as text."""
         return bytes(self.saveGeometry().toBase64().data()).decode()
 
-    def opened_text(self) -> str:
-        """Give which docks are open and which are in front, as text: what a project keeps."""
-        opened = [name for name, dock in self.docks.items() if not dock.isHidden()]
-        front = [name for name in opened if seen(self.docks[name])]
-        return base64.b64encode(json.dumps({"open": opened, "front": front}).encode()).decode()
-
-    def show_opened(self, text: str) -> None:
-        """Open, close and raise docks as a project has it; where they lie is left to the user.
-
-        Not by restoreState: in a window that is seen it shows docks while its own state is half restored,
-        and what they draw then makes it crash.
-        """
-        try:
-            wanted = json.loads(base64.b64decode(text))
-            opened, front = wanted["open"], wanted["front"]
-        except (ValueError, TypeError, KeyError):
-            return
-        for name, dock in self.docks.items():
-            if name != "steps":
-                dock.setVisible(name in opened)
-        for name in front:
-            if name in self.docks and not self.docks[name].isHidden():
-                self.docks[name].raise_()
+    def show_layout(self, text: str) -> None:
+        """Lay the docks as a project has it; what is no layout changes nothing."""
+        layout = dock_layout.from_text(text, tuple(self.docks))
+        if layout is not None:
+            self._untouched = False
+            self._put(layout)
 
     def restore_window(self, geometry: str, layout: str) -> None:
         """Put window and docks as they were, or as is best at first."""
         self.resize(_first_size(self))
-        place = _bytes(geometry)
+        place = QByteArray.fromBase64(geometry.encode("utf-8", "ignore"))
         if not place.isEmpty():
             self.restoreGeometry(place)
         elif self.screen().availableSize().width() < _SMALL_SCREEN:
             self.setWindowState(Qt.WindowState.WindowMaximized)
-        wanted = _bytes(layout)
-        self._settled = not wanted.isEmpty() and self.restoreState(wanted, LAYOUT_VERSION)
+        self.show_layout(layout)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Share the room among the docks when its size is known, unless the user has done so."""
+        """Share the room among the docks when its size is known."""
         super().showEvent(event)
         if not self._settled:
             self._settled = True
@@ -164,7 +156,6 @@ _STEPS_WIDTH = 372
 _LOWER_HEIGHT = 285  # pixels; leaves the plot about 170
 _LOW_SCREEN = 600
 _SMALL_SCREEN = 1500  # pixels; below it the window takes all there is
-_VERTICAL = Qt.Orientation.Vertical
 
 
 def step_area(*panels: QWidget) -> QScrollArea:
@@ -191,10 +182,6 @@ def step_area(*panels: QWidget) -> QScrollArea:
 def seen(dock: QDockWidget) -> bool:
     """Tell whether anything of a dock is on the screen: it is open, and in front of those at its place."""
     return dock.isVisible() and not dock.visibleRegion().isEmpty()
-
-
-def _bytes(text: str) -> QByteArray:
-    return QByteArray.fromBase64(text.encode("utf-8", "ignore"))
 
 
 def _first_size(window: QWidget) -> QSize:

@@ -259,16 +259,16 @@ class MainWindow(ArrangedWindow):
     # --- projects -------------------------------------------------------------------------------------------
 
     def _view(self) -> tuple[dict[str, Any], str]:
-        """Give what a project keeps of the window: what is selected and folded, and which docks are open."""
+        """Give what a project keeps of the window: what is selected and folded, and how the docks lie."""
         work = self.session.work
         folded = [panel.NAME for panel in self._panels() if not panel.heading.isChecked()]
-        return {"run": work.run, "test": work.test, "folded": folded}, self.opened_text()
+        return {"run": work.run, "test": work.test, "folded": folded}, self.layout_text()
 
     def _on_project_opened(self, project: Any) -> None:
         folded = project.view.get("folded")
         for panel in self._panels():
             panel.heading.setChecked(not (isinstance(folded, list) and panel.NAME in folded))
-        self.show_opened(project.layout)
+        self.show_layout(project.layout)
 
     def _panels(self) -> tuple[StepPanel, ...]:
         return self.reference_panel, self.dataset_panel, self.training_panel, self.recognise_panel

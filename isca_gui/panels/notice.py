@@ -21,6 +21,7 @@ class Notice(QToolBar):
     def __init__(self, parent: QWidget) -> None:
         super().__init__("Notice", parent)
         self.setObjectName("notice")
+        self.setProperty("help", "projects#after-a-crash")
         self.setMovable(False)
         self.setFloatable(False)
         self.toggleViewAction().setVisible(False)
@@ -54,7 +55,7 @@ class Notice(QToolBar):
         self.refresh()
 
     def refresh(self) -> None:
-        """Be shown or not as it should be: a layout that is put back brings back toolbars too."""
+        """Be shown or not as it should be."""
         self.setVisible(self._wanted)
 
     def _choose(self, work: Callable[[], object]) -> None:

@@ -48,7 +48,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "tests/gui" in item.path.as_posix():
             item.add_marker(pytest.mark.qt_log_level_fail("WARNING"))
-            item.add_marker(pytest.mark.qt_log_ignore("does not support propagateSizeHints", extend=True))
+            item.add_marker(
+                pytest.mark.qt_log_ignore(r"does not support (propagateSizeHints|raise)", extend=True)
+            )
 
 
 @pytest.fixture(scope="module", autouse=True)

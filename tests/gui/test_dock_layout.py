@@ -1,0 +1,206 @@
+"""Docks lie after a project is opened as they lay when it was saved; an altered text is refused whole."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import Qt
+
+from isca_gui import dock_layout
+from isca_gui.arrangement import VIEWERS
+from isca_gui.dock_layout import AREAS, Layout, Split, Tabs, from_text, to_text
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from isca_gui.main_window import MainWindow
+
+    Numbers = tuple[float, ...]
+
+NAMES = ("steps", *(name for name, *_ in VIEWERS), "help")
+FIRST = Layout(
+    {
+        "left": Tabs(("steps",), "steps"),
+        "right": Split(
+            True,
+            (
+                Tabs(("pictures", "bases"), "bases"),
+                Split(False, (Tabs(("runs",), "runs"), Tabs(("help",), "help")), (0.4, 0.6)),
+            ),
+            (0.7, 0.3),
+        ),
+    },
+    {"left": 0.3, "right": 0.7},
+    {"confusion": (30, 40, 500, 300)},
+    ("start", "messages"),
+)
+
+
+def document(layout: Layout = FIRST) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(base64.b64decode(to_text(layout)))
+    return found
+
+
+def text(found: object) -> str:
+    return base64.b64encode(json.dumps(found).encode()).decode()
+
+
+def shuffle_docks(window: MainWindow, dice: random.Random) -> None:
+    """Do a few of the things a user does with docks."""
+    ways = (Qt.Orientation.Horizontal, Qt.Orientation.Vertical)
+    for _ in range(4):
+        one, other = dice.sample([window.docks[name] for name in NAMES if name != "steps"], 2)
+        match dice.randrange(5):
+            case 0:
+                window.tabifyDockWidget(one, other)
+            case 1:  # a dock that is a tab must not be split: no mouse does, and Qt loses it
+                window.addDockWidget(dice.choice(list(AREAS.values())), one)
+                window.splitDockWidget(one, other, dice.choice(ways))
+            case 2:
+                one.setFloating(not one.isFloating())
+            case 3:
+                one.setVisible(one.isHidden())
+            case _:
+                window.addDockWidget(dice.choice(list(AREAS.values())), one)
+
+
+def places(window: MainWindow) -> dict[str, str | Numbers]:
+    """Say what is open, what of it is behind another, and where the others are, in shares of the window."""
+    found: dict[str, str | Numbers] = {}
+    for name, dock in window.docks.items():
+        place = dock.geometry()
+        if dock.isHidden() or dock.isFloating():
+            found[name] = "closed" if dock.isHidden() else "floating"
+        elif not place.intersects(window.rect()):
+            found[name] = "behind another"
+        else:
+            whole = (window.width(), window.height()) * 2
+            sides = place.x(), place.y(), place.width(), place.height()
+            found[name] = tuple(side / all_ for side, all_ in zip(sides, whole, strict=True))
+    return found
+
+
+def assert_same_places(one: dict[str, str | Numbers], other: dict[str, str | Numbers]) -> None:
+    for name, where in one.items():
+        assert other[name] == (where if isinstance(where, str) else pytest.approx(where, abs=0.05)), name
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_a_user_does_comes_back(qtbot: QtBot, window: MainWindow, seed: int) -> None:
+    dice = random.Random(seed)
+    window.showNormal()
+    window.resize(2000, 1400)  # so large that all docks have the room they need
+    qtbot.wait(200)
+    for _ in range(4):
+        shuffle_docks(window, dice)
+        qtbot.wait(50)
+        kept, before = window.layout_text(), places(window)
+        assert from_text(kept, NAMES) is not None
+        window.arrange()
+        qtbot.wait(200)
+        assert not window.docks["pictures"].isHidden()
+        window.show_layout(kept)
+        qtbot.wait(200)  # the docks lie still
+        assert_same_places(places(window), before)
+        assert window.layout_text() == kept, "and is written in the same bytes"
+
+
+def test_sizes_come_back(qtbot: QtBot, window: MainWindow) -> None:
+    window.showNormal()
+    window.resize(1400, 900)
+    qtbot.wait(200)
+    pictures, lower = window.docks["pictures"], window.docks["convergence"]
+    window.resizeDocks([pictures, lower], [400, 500], Qt.Orientation.Vertical)
+    qtbot.wait(50)
+    kept, before = window.layout_text(), (pictures.height(), lower.height())
+    window.arrange()
+    qtbot.wait(200)
+    assert abs(lower.height() - before[1]) > 50
+    window.show_layout(kept)
+    qtbot.wait(200)
+    assert (pictures.height(), lower.height()) == pytest.approx(before, abs=3)
+
+
+@pytest.mark.parametrize("change", [
+    lambda d: d["areas"].pop("left"),  # the steps are nowhere
+    lambda d: d["areas"].update(middle={"tabs": ["runs"], "front": "runs"}),
+    lambda d: d["areas"].update(top={"tabs": ["nothing"], "front": "nothing"}),
+    lambda d: d["areas"].update(top={"tabs": ["pictures"], "front": "pictures"}),  # at two places
+    lambda d: d["areas"]["left"].update(front="runs"),
+    lambda d: d["areas"]["left"].update(tabs=7),
+    lambda d: d["areas"]["right"].update(parts=[], shares=[]),
+    lambda d: d["areas"]["right"].update(shares=[0.5]),
+    lambda d: d["areas"]["right"].update(shares=[0.5, float("nan")]),
+    lambda d: d["areas"]["right"].update(shares=[0.5, -1]),
+    lambda d: d["areas"]["right"].update(down="yes"),
+    lambda d: d["spans"].pop("right"),
+    lambda d: d["spans"].update(right=1e300),
+    lambda d: d.update(closed=["steps"]),
+    lambda d: d.update(closed=["pictures"]),  # and open as well
+    lambda d: d.update(closed=3),
+    lambda d: d["floating"].update(confusion=[0, 0, 10**9, 10]),
+    lambda d: d["floating"].update(confusion=[0, 0, 0, 10]),
+    lambda d: d["floating"].update(confusion=[1, 2]),
+    lambda d: d["floating"].update(steps=[1, 2, 3, 4]),
+    lambda d: d.pop("floating"),
+    lambda d: d.update(areas=[]),
+])  # fmt: skip
+def test_what_is_no_layout_is_refused(change: Any) -> None:
+    found = document()
+    assert from_text(text(found), NAMES) == FIRST
+    change(found)
+    assert from_text(text(found), NAMES) is None
+
+
+@given(st.text() | st.binary().map(lambda b: base64.b64encode(b).decode()))
+def test_any_other_text_is_refused(wrong: str) -> None:
+    assert from_text(wrong, NAMES) is None
+
+
+def test_depth_and_length_are_bounded() -> None:
+    deep = b'{"areas":{"left":' + b'{"parts":[' * 5000
+    assert from_text(base64.b64encode(deep).decode(), NAMES) is None
+    assert from_text(text(document() | {"more": "x" * 100_000}), NAMES) is None
+
+
+def test_a_wrong_layout_changes_nothing(qtbot: QtBot, window: MainWindow) -> None:
+    qtbot.wait(200)
+    before = places(window)
+    window.show_layout(text({"areas": {}}))
+    assert_same_places(places(window), before)
+
+
+@pytest.mark.parametrize(
+    ("name", "beside"), [("comparison", "pictures"), ("help", "pictures"), ("runs", "messages")]
+)
+def test_what_was_closed_comes_back_beside_its_like(
+    qtbot: QtBot, window: MainWindow, name: str, beside: str
+) -> None:
+    window.docks[name].close()
+    qtbot.wait(200)
+    window.show_layout(window.layout_text())
+    window.show_viewer(name)
+    qtbot.wait(50)
+    assert window.docks[beside] in window.tabifiedDockWidgets(window.docks[name])
+
+
+def test_a_dock_far_away_is_brought_onto_the_screen(qtbot: QtBot, window: MainWindow) -> None:
+    found = document()
+    found["floating"]["confusion"] = [90_000, -90_000, 300, 200]
+    window.show_layout(text(found))
+    qtbot.wait(200)
+    dock = window.docks["confusion"]
+    assert dock.isFloating()
+    assert window.screen().availableGeometry().contains(dock.geometry().center())
+
+
+def test_differences_of_a_pixel_are_none() -> None:
+    other = Layout(FIRST.areas, {"left": 0.301, "right": 0.699}, FIRST.floating, FIRST.closed)
+    assert dock_layout.alike(FIRST, other)
+    assert not dock_layout.alike(FIRST, Layout(FIRST.areas, {"left": 0.4, "right": 0.6}, {}, FIRST.closed))
