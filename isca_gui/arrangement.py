@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QScrollArea, QTabWidget, QVBoxLayout, QWidget
 
-from isca_gui import dock_layout
+from isca_gui import dock_layout, docking
 from isca_gui.dock_layout import Layout, Split, Tabs
 from isca_gui.panels.step import WheelGuard
 
@@ -77,25 +77,25 @@ class ArrangedWindow(QMainWindow):
 
     def _put(self, layout: Layout) -> None:
         self._layout = self._came_out = layout
-        dock_layout.put(self, self.docks, layout, _HOMES)
+        docking.put(self, self.docks, layout, _HOMES)
         if self.isVisible():
             self._settle.start()
 
     def _share_room(self) -> None:
-        if not dock_layout.same_places(dock_layout.read(self, self.docks), self._layout):
+        if not dock_layout.same_places(docking.read(self, self.docks), self._layout):
             return  # somebody was quicker
         if self._untouched:
             self._layout = self._at_first()  # for the size the window has now
-        dock_layout.share_room(self, self.docks, self._layout)
+        docking.share_room(self, self.docks, self._layout)
         if (own := self.layout()) is not None:
             own.activate()  # else the new sizes are seen only later
-        self._came_out = dock_layout.read(self, self.docks)
+        self._came_out = docking.read(self, self.docks)
 
     # --- what is kept ---------------------------------------------------------------------------------------
 
     def layout_text(self) -> str:
         """Give how the docks lie, as text; as it was put in, unless somebody has changed it since."""
-        now = dock_layout.read(self, self.docks)
+        now = docking.read(self, self.docks)
         same = dock_layout.alike(now, self._layout) or dock_layout.alike(now, self._came_out)
         return dock_layout.to_text(self._layout if same else now)
 

@@ -14,7 +14,8 @@ from PySide6.QtCore import Qt
 
 from isca_gui import dock_layout
 from isca_gui.arrangement import VIEWERS
-from isca_gui.dock_layout import AREAS, Layout, Split, Tabs, from_text, to_text
+from isca_gui.dock_layout import Layout, Split, Tabs, from_text, to_text
+from isca_gui.docking import AREAS
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
