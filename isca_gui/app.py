@@ -18,7 +18,7 @@ from isca_gui import assets, theme
 from isca_gui.actions import Actions
 from isca_gui.jobs import JobRunner, explain
 from isca_gui.preferences import Preferences
-from isca_gui.projects import SUFFIX as PROJECT_SUFFIX
+from isca_gui.projects import SUFFIXES as PROJECT_SUFFIXES
 from isca_gui.session import Session
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def make_window(preferences: Preferences) -> MainWindow:
 
 def begin(window: MainWindow, path: str | None = None) -> None:
     """Open the first picture, or a project, and prepare the solver, beside the window."""
-    if path and path.endswith(PROJECT_SUFFIX):
+    if path and path.endswith(PROJECT_SUFFIXES):
         window.projects.open(path)
     elif path:
         window.commands_.open_picture(path)

@@ -25,7 +25,7 @@ from isca_gui.panels.reference import ReferencePanel
 from isca_gui.panels.status import StatusBar
 from isca_gui.panels.step import DISTORT, RECOGNISE, REFERENCE, TRAIN, next_step
 from isca_gui.panels.training import TrainingPanel
-from isca_gui.projects import SUFFIX as PROJECT_SUFFIX
+from isca_gui.projects import SUFFIXES as PROJECT_SUFFIXES
 from isca_gui.projects import Projects
 from isca_gui.recovery import Recovery
 from isca_gui.viewers.canvas import PictureCanvas
@@ -245,7 +245,7 @@ class MainWindow(ArrangedWindow):
         self._take([url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()])
 
     def _take(self, paths: list[str]) -> None:
-        if len(paths) == 1 and Path(paths[0]).suffix == PROJECT_SUFFIX:
+        if len(paths) == 1 and paths[0].endswith(PROJECT_SUFFIXES):
             self.projects.open(paths[0])
         elif len(paths) == 1 and Path(paths[0]).is_dir():
             self.commands_.import_folder(paths[0])

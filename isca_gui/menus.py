@@ -20,6 +20,7 @@ FILE, EDIT, RUN, VIEW, RESULTS, HELP = "&File", "&Edit", "&Run", "&View", "Re&su
 _RECENT = "&Recent projects"
 SAVE, SAVE_ACTION = "&Save project", "save-project"
 SAVE_SENTENCE = "Write reference, dataset, runs and tested pictures to one project."
+_PACK = "Write the project with all its files into one, to send or to keep; the work goes on with this one."
 _COPY = "Write the project with all its files to another place; the work goes on with this one."
 _PAPER = "Run the experiments of the paper on the reference and write a report; some minutes."
 _QUICK = "The same with a smaller picture and fewer levels; about a minute."
@@ -47,6 +48,7 @@ def table(window: Any) -> tuple[Command | str, ...]:
         Command(FILE, SAVE, "Ctrl+S", SAVE_SENTENCE, projects.save),
         Command(FILE, "Save project &as…", "Ctrl+Shift+S", "Write it to another file.", projects.save_as),
         Command(FILE, "Save a &copy…", "", _COPY, projects.save_copy),
+        Command(FILE, "Save as one &file…", "", _PACK, projects.save_packed),
         FILE,
         Command(FILE, "&Open reference…", "Ctrl+O", "Open a picture.", window.reference_panel.choose),
         Command(FILE, "&Paste reference", "Ctrl+V", "Take the picture of the clipboard.", window.paste),

@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 SUFFIX = ".iscaproj"  # core.project.SUFFIX, without importing it
 JOB, RECOLLECT = "project", "project pictures"
+PACKED = f"{SUFFIX}.zip"  # core.project_pack.PACKED
 FILTER = f"ISCA projects (*{SUFFIX})"
+SUFFIXES = (SUFFIX, PACKED)
+PACKED_FILTER = f"ISCA projects in one file (*{PACKED})"
 # Jobs whose results belong to what is shown now, and not to another project.
 _OF_THIS_WORK = (
     *("dataset", "training", "recognise", "evaluation ", "open", "load model", "preview"),
@@ -108,7 +111,10 @@ class Projects(QObject):
     def ask_open(self) -> None:
         """Ask for a project file and open it."""
         path, _ = QFileDialog.getOpenFileName(
-            self._widget, "Open a project", self._folder(), f"{FILTER};;All files (*)"
+            self._widget,
+            "Open a project",
+            self._folder(),
+            f"ISCA projects (*{SUFFIX} *{PACKED});;All files (*)",
         )
         if path:
             self.open(path)
@@ -116,13 +122,25 @@ class Projects(QObject):
     def open(self, path: str | os.PathLike[str]) -> None:
         """Open a project, after asking for what is not saved."""
         target = os.path.abspath(path)
-        self.guard(lambda: self._load(target, target))
+        if target.endswith(PACKED):
+            self.guard(lambda: self._load_packed(target))
+        else:
+            self.guard(lambda: self._load(target, target))
 
     def _load(self, path: str, source: str | Project, changed: bool = False) -> None:
         self._jobs.start(
             JOB, f"Opening {Path(path).name}", lambda: _read(source),
             done=lambda found: self._on_loaded(path, found, changed),
         )  # fmt: skip
+
+    def _load_packed(self, path: str) -> None:
+        """Open a project in one file; it is written to a project of its own when it is saved."""
+
+        def done(found: tuple[Work, Project]) -> None:
+            self.restore(*found, "")
+            self._session.say("info", f"'{path}' was unpacked. Save it to go on with it as a project.")
+
+        self._jobs.start(JOB, f"Opening {Path(path).name}", lambda: work_files.load_packed(path), done=done)
 
     def _on_loaded(self, path: str, found: Any, changed: bool) -> None:
         if isinstance(found, _Lost):
@@ -204,14 +222,27 @@ class Projects(QObject):
         """Ask for a file and write a copy with all its files; the work goes on with the present one."""
         self._ask_name("Save a copy of the project", lambda path: self._write(path, copy=True))
 
-    def _ask_name(self, title: str, write: Callable[[str], object]) -> None:
+    def save_packed(self) -> None:
+        """Ask for a file and write everything into that one; the work goes on with the present project."""
+        self._ask_name("Save the project as one file", self._write_packed, PACKED, PACKED_FILTER)
+
+    def _write_packed(self, path: str) -> None:
+        work, (view, layout), kept = self._session.work, self._view(), self._kept
+        self._jobs.start(
+            JOB, f"Saving {Path(path).name}", lambda: work_files.save_packed(path, work, view, layout, kept),
+            done=lambda _: self._session.say("info", f"The project was packed into '{path}'."),
+        )  # fmt: skip
+
+    def _ask_name(
+        self, title: str, write: Callable[[str], object], suffix: str = SUFFIX, wanted: str = FILTER
+    ) -> None:
         stem = Path(self.name).stem or "project"
-        proposed = os.path.join(self._folder(), f"{stem}{SUFFIX}")
-        chosen, _ = QFileDialog.getSaveFileName(self._widget, title, proposed, FILTER)
+        proposed = os.path.join(self._folder(), f"{stem}{suffix}")
+        chosen, _ = QFileDialog.getSaveFileName(self._widget, title, proposed, wanted)
         if not chosen:
             return
-        path = os.path.abspath(chosen if chosen.endswith(SUFFIX) else f"{chosen}{SUFFIX}")
-        if not chosen.endswith(SUFFIX) and os.path.exists(path):  # the dialog has asked about another name
+        path = os.path.abspath(chosen if chosen.endswith(suffix) else f"{chosen}{suffix}")
+        if not chosen.endswith(suffix) and os.path.exists(path):  # the dialog has asked about another name
             words = f"'{Path(path).name}' is there already. Replace it?"
             answer = QMessageBox.question(self._widget, title, words)
             if answer != QMessageBox.StandardButton.Yes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,6 +59,28 @@ def load(source: Any) -> Generator[Progress, None, tuple[Work, Kept]]:
     project, contents = yield from projects.load(source)
     work = _work(project, contents)
     return work, Kept(project, _objects(work, project))
+
+
+def save_packed(
+    path: str, work: Work, view: Mapping[str, Any], layout: str, kept: Kept | None = None
+) -> Generator[Progress, None, None]:
+    """Write a project into one file."""
+    from isca_gui.core import project, project_pack
+
+    with tempfile.TemporaryDirectory(prefix="isca-") as folder:
+        document = os.path.join(folder, f"project{project.SUFFIX}")
+        yield from save(document, work, view, layout, kept)
+        yield from project_pack.pack(document, path)
+
+
+def load_packed(path: str) -> Generator[Progress, None, tuple[Work, Project]]:
+    """Read a project from one file; nothing of what it is unpacked to stays."""
+    from isca_gui.core import project_pack
+
+    with tempfile.TemporaryDirectory(prefix="isca-") as folder:
+        document = yield from project_pack.unpack(path, folder)
+        work, kept = yield from load(document)
+    return work, kept.project
 
 
 def _plan(work: Work, view: Mapping[str, Any], layout: str, kept: Kept | None) -> tuple[Project, Kept]:

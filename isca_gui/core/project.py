@@ -93,7 +93,7 @@ def save(
     What `contents` holds is written; what it does not hold must be stored already, in `project.folder`, and
     is copied from there if that is another folder (save as).
     """
-    with _one_error(path, "save"):
+    with one_error(path, "save"):
         target = Path(os.path.realpath(_named(path)))
         if target.suffix != SUFFIX:
             raise Fault(f"its name does not end in {SUFFIX}")
@@ -154,7 +154,7 @@ def _fill(
 
 def read(path: str | os.PathLike[str]) -> Project:
     """Read the document of a project; its other files are not looked at."""
-    with _one_error(path, "open"):
+    with one_error(path, "open"):
         target = Path(os.path.realpath(_named(path)))
         if not stat.S_ISREG(os.stat(target).st_mode):  # a pipe would keep us waiting for ever
             raise Fault("it is not a file")
@@ -181,7 +181,7 @@ def load(source: str | os.PathLike[str] | Project) -> Generator[Progress, None, 
         raise ProjectError(
             f"Files of the project are missing:\n{listed}{more}\nSay in which folder they are now.", lost
         )
-    with _one_error(project.folder, "open"):
+    with one_error(project.folder, "open"):
         return project, (yield from _contents(project))
 
 
@@ -263,7 +263,7 @@ def _named(path: str | os.PathLike[str]) -> str:
 
 
 @contextlib.contextmanager
-def _one_error(path: str | os.PathLike[str], verb: str) -> Iterator[None]:
+def one_error(path: str | os.PathLike[str], verb: str) -> Iterator[None]:
     """Turn every failure inside into one `ProjectError` that names the file and says what to do."""
     advice = "Choose another place." if verb == "save" else "Take another copy of it."
     name = os.fspath(path)

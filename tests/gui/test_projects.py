@@ -19,7 +19,7 @@ from isca_gui.core import project, strength
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.panels.missing_files import MissingFiles
 from isca_gui.preferences import Preferences
-from isca_gui.projects import SUFFIX, lock_of
+from isca_gui.projects import PACKED, SUFFIX, lock_of
 from isca_gui.session import Reference, Refused
 
 from .conftest import SETTINGS, rest
@@ -240,6 +240,55 @@ def test_save_as_goes_on_with_the_new_file_and_a_copy_does_not(
         rest(qtbot, worked)
         assert [run.number for run in worked.session.runs] == [1, 3]
     assert errors(worked) == []
+
+
+def command(window: MainWindow, words: str) -> QAction:
+    (found,) = [each for each in window.findChildren(QAction) if each.text().replace("&", "") == words]
+    return found
+
+
+def test_in_one_file_it_goes_anywhere(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, open_window: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, layout = worked.session.work, worked.layout_text()
+    choose(monkeypatch, tmp_path / "sent")
+    command(worked, "Save as one file…").trigger()
+    rest(qtbot, worked)
+    assert errors(worked) == []
+    assert [each.name for each in tmp_path.iterdir() if each.name.startswith("sent")] == [f"sent{PACKED}"]
+    assert worked.projects.unsaved, "the work itself is where it was"
+    assert worked.projects.path == ""
+    other = open_window()
+    choose(monkeypatch, tmp_path / f"sent{PACKED}")
+    action(other, "Ctrl+Shift+O").trigger()
+    rest(qtbot, other)
+    assert errors(other) == []
+    after = other.session.work
+    assert after.digest == before.digest
+    assert [run.name for run in after.runs] == [run.name for run in before.runs]
+    assert [test.verdict for test in after.tested] == [test.verdict for test in before.tested]
+    assert (after.run, after.test) == (before.run, before.test)
+    assert other.layout_text() == layout
+    assert other.projects.unsaved
+    assert other.projects.path == "", "a save asks for a place"
+    choose(monkeypatch, tmp_path / f"kept{SUFFIX}")
+    other.projects.save()
+    rest(qtbot, other)
+    assert not other.projects.unsaved
+    assert (tmp_path / f"kept{SUFFIX}").exists()
+
+
+def test_what_is_no_packed_project_is_told_and_changes_nothing(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path
+) -> None:
+    path = save(qtbot, worked, tmp_path / f"mine{SUFFIX}")
+    before = worked.session.stamp
+    (tmp_path / f"bad{PACKED}").write_bytes(b"PK and nothing more")
+    worked.projects.open(tmp_path / f"bad{PACKED}")
+    rest(qtbot, worked)
+    assert "no packed project" in errors(worked)[-1]
+    assert worked.session.stamp == before
+    assert worked.projects.path == str(path)
 
 
 def test_a_name_without_its_ending_does_not_replace_a_file_unasked(
