@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from isca_gui import work_files
 from isca_gui.core.lock import Lock, Locked
+from isca_gui.panels.ask_save import DISCARD, SAVE, ask_save
 from isca_gui.panels.missing_files import MissingFiles
 from isca_gui.parts import Work
 
@@ -37,11 +38,6 @@ PACKED_FILTER = f"ISCA projects in one file (*{PACKED})"
 _OF_THIS_WORK = (
     *("dataset", "training", "recognise", "evaluation ", "open", "load model", "preview"),
     RECOLLECT,
-)
-_SAVE, _DISCARD, _CANCEL = (
-    QMessageBox.StandardButton.Save,
-    QMessageBox.StandardButton.Discard,
-    QMessageBox.StandardButton.Cancel,
 )
 
 
@@ -284,25 +280,14 @@ class Projects(QObject):
         if not self.unsaved:
             then()
             return
-        box = QMessageBox(self._widget)
-        box.setWindowTitle("Save the project?")
-        box.setIcon(QMessageBox.Icon.Question)
-        box.setText(f"Save the changes to {self.name or 'this work'}?")
-        box.setInformativeText(self._what_is_lost())
-        box.setStandardButtons(_SAVE | _DISCARD | _CANCEL)
-        for button, text in ((_SAVE, "&Save"), (_DISCARD, "&Discard"), (_CANCEL, "&Cancel")):
-            box.button(button).setText(text)
-        box.setDefaultButton(_SAVE)
-        box.setStyleSheet("QLabel#qt_msgbox_label, QLabel#qt_msgbox_informativelabel { min-width: 330px; }")
-        box.setEscapeButton(_CANCEL)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.finished.connect(lambda answer: self._on_answered(answer, then))
-        box.open()
+        ask_save(
+            self._widget, self.name, self._what_is_lost(), lambda answer: self._on_answered(answer, then)
+        )
 
     def _on_answered(self, answer: int, then: Callable[[], object]) -> None:
-        if answer == _SAVE.value:
+        if answer == SAVE:
             self._when_stopped(lambda: self.save(then))
-        elif answer == _DISCARD.value:
+        elif answer == DISCARD:
             then()
 
     def _what_is_lost(self) -> str:

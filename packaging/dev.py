@@ -382,6 +382,7 @@ def tests(arguments: Sequence[str]) -> dict[str, Sequence[str]]:
         return {"pytest": ["-m", "pytest", *arguments]}
     by_file = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
     return {
+        "compiled loops": ["tests/warm.py"],
         "pytest": ["-m", "pytest", "-m", "not alone and not bundle", *by_file],
         "pytest, alone": ["-m", "pytest", "-m", "alone"],
     }

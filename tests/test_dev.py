@@ -75,6 +75,7 @@ class Repository:
             "isca_gui/__init__.py": "",
             "isca_gui/__main__.py": PROGRAM,
             "isca_gui/cli.py": PROGRAM,
+            "tests/warm.py": "",
         }.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text, "utf-8")
