@@ -82,14 +82,14 @@ class ArrangedWindow(QMainWindow):
             self._settle.start()
 
     def _share_room(self) -> None:
-        if not dock_layout.same_places(docking.read(self, self.docks), self._layout):
-            return  # somebody was quicker
         if self._untouched:
             self._layout = self._at_first()  # for the size the window has now
         docking.share_room(self, self.docks, self._layout)
         if (own := self.layout()) is not None:
             own.activate()  # else the new sizes are seen only later
-        self._came_out = docking.read(self, self.docks)
+        now = docking.read(self, self.docks)
+        if dock_layout.same_places(now, self._layout):  # else something was opened or moved meanwhile
+            self._came_out = now
 
     # --- what is kept ---------------------------------------------------------------------------------------
 

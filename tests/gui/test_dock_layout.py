@@ -128,6 +128,17 @@ def test_sizes_come_back(qtbot: QtBot, window: MainWindow) -> None:
     assert (pictures.height(), lower.height()) == pytest.approx(before, abs=3)
 
 
+def test_the_steps_take_no_more_than_they_need_at_first(qtbot: QtBot, window: MainWindow) -> None:
+    window.showNormal()
+    window.resize(1280, 800)
+    qtbot.wait(300)
+    window.show_viewer("start")  # as at the very first start
+    window.arrange()
+    qtbot.wait(300)
+    assert 350 <= window.docks["steps"].width() <= 400
+    assert 225 <= window.docks["convergence"].height() <= 330
+
+
 @pytest.mark.parametrize("change", [
     lambda d: d["areas"].pop("left"),  # the steps are nowhere
     lambda d: d["areas"].update(middle={"tabs": ["runs"], "front": "runs"}),
