@@ -14,7 +14,6 @@ from isca_gui.panels.step import WheelGuard
 if TYPE_CHECKING:
     from PySide6.QtGui import QShowEvent
 
-LAYOUT_VERSION = 1
 LOWER, CLOSED = "lower", "closed"  # viewers below the others, and those that are opened when needed
 # module of isca_gui.viewers, class, title of the dock, shortcut, place
 VIEWERS = (
@@ -41,7 +40,7 @@ class ArrangedWindow(QMainWindow):
     def __init__(self) -> None:
         super().__init__()
         self.docks: dict[str, QDockWidget] = {}
-        self._layout = Layout({}, {}, {}, ())  # the one that was put in last,
+        self._layout = Layout({}, {}, {})  # the one that was put in last,
         self._came_out = self._layout  # what became of it in the room there is,
         self._untouched = True  # and whether it is the one at first
         self._settled = False  # whether the room was shared out
@@ -73,7 +72,7 @@ class ArrangedWindow(QMainWindow):
             viewers = Split(True, (Tabs(upper, upper[0]), Tabs(lower, lower[0])), (1 - below, below))
         steps = min(_STEPS_WIDTH / self.width(), 0.9)
         areas = {"left": Tabs(("steps",), "steps"), "right": viewers}
-        return Layout(areas, {"left": steps, "right": 1 - steps}, {}, closed)
+        return Layout(areas, {"left": steps, "right": 1 - steps}, {})
 
     def _put(self, layout: Layout) -> None:
         self._layout = self._came_out = layout

@@ -40,12 +40,11 @@ class Split:
 
 @dataclass(frozen=True)
 class Layout:
-    """The places of all docks; `spans` is how much of the window's width or height each area takes."""
+    """The places of open docks; `spans` is how much of the window's width or height each area takes."""
 
     areas: Mapping[str, Tabs | Split]
     spans: Mapping[str, float]
     floating: Mapping[str, Box]
-    closed: tuple[str, ...]
 
 
 # --- the tree -----------------------------------------------------------------------------------------------
@@ -91,7 +90,7 @@ def same_places(one: Layout, other: Layout) -> bool:
 
     def all_of(layout: Layout) -> object:
         areas = {area: bare(node) for area, node in layout.areas.items()}
-        return areas, set(layout.floating), set(layout.closed)
+        return areas, set(layout.floating)
 
     return all_of(one) == all_of(other)
 
@@ -128,7 +127,6 @@ def to_text(layout: Layout) -> str:
         "areas": {area: plain(node) for area, node in layout.areas.items()},
         "spans": dict(layout.spans),
         "floating": dict(layout.floating),
-        "closed": layout.closed,
     }
     return base64.b64encode(json.dumps(document).encode()).decode()
 
@@ -142,9 +140,8 @@ def from_text(text: str, names: Sequence[str]) -> Layout | None:
         areas = {area: _node(node) for area, node in found["areas"].items()}
         spans = {area: _positive(found["spans"][area]) for area in areas}
         floating = {name: _box(box) for name, box in found["floating"].items()}
-        closed = tuple(found["closed"])
         placed = [name for node in areas.values() for tabs in leaves(node) for name in tabs.names]
-        everywhere = [*placed, *floating, *closed]
+        everywhere = [*placed, *floating]
         right = (
             len(set(everywhere)) == len(everywhere)
             and set(everywhere) <= set(names)
@@ -153,7 +150,7 @@ def from_text(text: str, names: Sequence[str]) -> Layout | None:
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    return Layout(areas, spans, floating, closed) if right else None
+    return Layout(areas, spans, floating) if right else None
 
 
 def _node(found: Any) -> Tabs | Split:

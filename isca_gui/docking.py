@@ -53,7 +53,7 @@ def read(window: QMainWindow, docks: Docks) -> Layout:
             spans[area] = share(
                 *((room.width(), window.width()) if across else (room.height(), window.height()))
             )
-    return Layout(areas, spans, floating, tuple(closed))
+    return Layout(areas, spans, floating)
 
 
 def put(window: QMainWindow, docks: Docks, layout: Layout, homes: Sequence[Sequence[str]]) -> None:

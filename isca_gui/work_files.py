@@ -75,11 +75,16 @@ def save_packed(
 
 def load_packed(path: str) -> Generator[Progress, None, tuple[Work, Project]]:
     """Read a project from one file; nothing of what it is unpacked to stays."""
-    from isca_gui.core import project_pack
+    from isca_gui.core import project, project_pack
 
     with tempfile.TemporaryDirectory(prefix="isca-") as folder:
         document = yield from project_pack.unpack(path, folder)
-        work, kept = yield from load(document)
+        try:
+            work, kept = yield from load(document)
+        except project.ProjectError as error:  # it names the files that it was unpacked to
+            raise project.ProjectError(
+                f"Cannot open project '{path}': it is damaged. Take another copy of it."
+            ) from error
     return work, kept.project
 
 

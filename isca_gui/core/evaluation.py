@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import wait
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, TypeVar
@@ -12,7 +11,7 @@ from scipy import stats
 
 from isca_gui.core import strength, untrained
 from isca_gui.core.distortions import DISTORTIONS, ORIGINAL, UNDECIDED_LABEL, mse
-from isca_gui.core.parallel import Workers, in_background
+from isca_gui.core.parallel import Workers
 from isca_gui.core.progress import Progress
 from isca_gui.core.recognition import Recogniser
 from isca_gui.core.strength import UnreachableError
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
     Result = TypeVar("Result")
 
-_GLANCE = 0.05  # seconds between two reports of work that has none of its own
 LOWEST, HIGHEST = 45.0, 900.0  # MSE of fresh pictures: the range that the paper trains
 # A mixture's first part is made first. The paper blurs and compresses before it adds noise or light; the
 # other way round, blur and JPEG would wipe out the noise that is to be found.
@@ -131,12 +129,17 @@ def plan(count: int, seed: int, kinds: Sequence[str]) -> list[Trial]:
     ]
 
 
-def plan_untrained(reference: Picture, count: int, seed: int) -> list[Trial]:
-    """Draw trials of kinds that are in no dataset, at strengths of the same range of MSE."""
+def plan_untrained(
+    reference: Picture, count: int, seed: int, stop: Callable[[], bool] = lambda: False
+) -> list[Trial]:
+    """Draw trials of kinds that are in no dataset, at strengths of the same range of MSE.
+
+    Once `stop` says so it ends soon, and what it gives means nothing.
+    """
     random = np.random.default_rng([seed, 0x4E0])
     trials = []
     for kind in untrained.UNTRAINED:
-        ladder = untrained.strengths(reference, kind, LOWEST, HIGHEST)
+        ladder = untrained.strengths(reference, kind, LOWEST, HIGHEST, stop)
         chosen = random.permutation(np.resize(ladder, max(count, len(ladder))))[:count]
         trials += [Trial(kind, float(value), int(random.integers(2**31))) for value in chosen]
     return trials
@@ -169,10 +172,16 @@ def fresh_all(
     kinds = [name for name in recognisers[0].neighbours.classes if name in DISTORTIONS]
     trials = plan(count, seed, kinds)
     total = len(trials) + count * len(untrained.UNTRAINED)
-    others = in_background(lambda: plan_untrained(reference, count, seed))
-    while wait([others], timeout=_GLANCE).not_done:
-        yield Progress(0, total, "measuring untrained kinds")
-    trials += others.result()
+    workers = Workers(1)
+
+    def measure(*_: int) -> None:
+        trials.extend(plan_untrained(reference, count, seed, lambda: bool(workers.stop[0])))
+
+    try:
+        for _ in workers.each(measure, 1, 1):
+            yield Progress(0, total, "measuring untrained kinds")
+    finally:
+        workers.close()
     for recogniser in recognisers:
         recogniser.neighbours.usual  # noqa: B018 - once, before the threads start
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PACKED = f"{SUFFIX}.zip"
 _MOST = 100_000  # files
-_PIECE = 1 << 20  # bytes between two places to stop
+_PIECE = 1 << 20  # bytes copied at a time
 _NAME = re.compile(r"[\w .()-]*[\w()-]")  # of a folder or file; nothing that means something to a system
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same project gives the same file
 

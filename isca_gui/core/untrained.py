@@ -54,14 +54,19 @@ UNTRAINED: dict[str, tuple[Apply, tuple[float, ...]]] = {
 }
 
 
-def strengths(picture: Picture, kind: str, low: float, high: float) -> list[float]:
-    """Give the strengths that lead to an MSE between `low` and `high`, or else the one that comes nearest."""
+def strengths(
+    picture: Picture, kind: str, low: float, high: float, stop: Callable[[], bool] = lambda: False
+) -> list[float]:
+    """Give the strengths that lead to an MSE between `low` and `high`, or else the one that comes nearest.
+
+    Once `stop` says so, no more than one further strength is tried.
+    """
     apply, ladder = UNTRAINED[kind]
     random = np.random.default_rng(0)
     reached: list[tuple[float, float]] = []
     for strength in ladder:
         reached.append((mse(apply(picture, strength, random), picture), strength))
-        if kind == "median filter" and reached[-1][0] > high:  # slow, and only growing from here
+        if stop() or (kind == "median filter" and reached[-1][0] > high):  # slow, and only growing from here
             break
     inside = [strength for error, strength in reached if low <= error <= high]
     return inside or [min(reached, key=lambda pair: abs(np.log((pair[0] + 1e-9) / low)))[1]]

@@ -39,7 +39,6 @@ FIRST = Layout(
     },
     {"left": 0.3, "right": 0.7},
     {"confusion": (30, 40, 500, 300)},
-    ("start", "messages"),
 )
 
 
@@ -153,9 +152,6 @@ def test_the_steps_take_no_more_than_they_need_at_first(qtbot: QtBot, window: Ma
     lambda d: d["areas"]["right"].update(down="yes"),
     lambda d: d["spans"].pop("right"),
     lambda d: d["spans"].update(right=1e300),
-    lambda d: d.update(closed=["steps"]),
-    lambda d: d.update(closed=["pictures"]),  # and open as well
-    lambda d: d.update(closed=3),
     lambda d: d["floating"].update(confusion=[0, 0, 10**9, 10]),
     lambda d: d["floating"].update(confusion=[0, 0, 0, 10]),
     lambda d: d["floating"].update(confusion=[1, 2]),
@@ -213,6 +209,6 @@ def test_a_dock_far_away_is_brought_onto_the_screen(qtbot: QtBot, window: MainWi
 
 
 def test_differences_of_a_pixel_are_none() -> None:
-    other = Layout(FIRST.areas, {"left": 0.301, "right": 0.699}, FIRST.floating, FIRST.closed)
+    other = Layout(FIRST.areas, {"left": 0.301, "right": 0.699}, FIRST.floating)
     assert dock_layout.alike(FIRST, other)
-    assert not dock_layout.alike(FIRST, Layout(FIRST.areas, {"left": 0.4, "right": 0.6}, {}, FIRST.closed))
+    assert not dock_layout.alike(FIRST, Layout(FIRST.areas, {"left": 0.4, "right": 0.6}, FIRST.floating))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -289,6 +291,20 @@ def test_what_is_no_packed_project_is_told_and_changes_nothing(
     assert "no packed project" in errors(worked)[-1]
     assert worked.session.stamp == before
     assert worked.projects.path == str(path)
+
+
+def test_a_damaged_packed_project_is_told_by_its_own_name(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path
+) -> None:
+    good, bad = tmp_path / f"good{PACKED}", tmp_path / f"bad{PACKED}"
+    worked.projects._write_packed(str(good))
+    rest(qtbot, worked)
+    with zipfile.ZipFile(good) as old, zipfile.ZipFile(bad, "w") as new:
+        for entry in old.infolist():  # one of its files is another than the document says
+            new.writestr(entry, re.sub(rb'("sha256": ")[0-9a-f]{4}', rb"\g<1>0000", old.read(entry), count=1))
+    worked.projects._load_packed(str(bad))
+    rest(qtbot, worked)
+    assert errors(worked) == [f"Cannot open project '{bad}': it is damaged. Take another copy of it."]
 
 
 def test_a_name_without_its_ending_does_not_replace_a_file_unasked(
