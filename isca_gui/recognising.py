@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from isca_gui.core.model import Model
     from isca_gui.jobs import JobRunner
-    from isca_gui.session import Reference, Run, Session
+    from isca_gui.session import Run, Session
 
     Picture = NDArray[np.float32]
 
@@ -34,14 +34,14 @@ HIDDEN = "hidden:"  # begins the truth of a mystery picture until it is asked fo
 
 @dataclass(frozen=True, eq=False)
 class _Wanted:
-    """A picture to be recognised: a file, or a picture that is there already."""
+    """A picture to be recognised: a file, one that is there already, or one to be made of another."""
 
     number: int
     name: str
     picture: Picture | None = None
     path: str | None = None
     truth: str = ""
-    made: tuple[str, float, int] | None = None  # kind, MSE and seed to make it with
+    made: tuple[Picture, str, float, int] | None = None  # the picture to distort, kind, MSE and seed
     again: bool = False
 
 
@@ -63,11 +63,15 @@ class Recognising(QObject):
         self._want([_Wanted(self._number(), name, picture, truth=truth)])
 
     def made(self, kind: str, mse: float, seed: int, hidden: bool) -> None:
-        """Take the reference, distorted; hidden, its name and truth do not tell how."""
+        """Take the reference of now, distorted; hidden, its name and truth do not tell how."""
+        reference = self._session.reference
+        if reference is None:
+            self._session.say("warning", "There is no reference picture yet. Open one first.")
+            return
         number = self._number()
         truth = f"{kind} at MSE {mse:g}"
         name, truth = (f"Mystery {number}", f"{HIDDEN}{truth}") if hidden else (truth, truth)
-        self._want([_Wanted(number, name, truth=truth, made=(kind, mse, seed))])
+        self._want([_Wanted(number, name, truth=truth, made=(reference.picture, kind, mse, seed))])
 
     def again(self, tested: Iterable[Tested]) -> None:
         """Take pictures that were recognised before."""
@@ -100,13 +104,13 @@ class Recognising(QObject):
             self._recognise_next()
 
     def _recognise_next(self) -> None:
-        run, reference = self._session.run, self._session.reference
+        run = self._session.run
         self._jobs.start(
-            "recognise", "Recognising", lambda: self._recognise(run, reference),
+            "recognise", "Recognising", lambda: self._recognise(run),
             done=self._on_recognised, reports=self._on_tested, failed=self._on_recognition_failed,
         )  # fmt: skip
 
-    def _recognise(self, run: Run | None, reference: Reference | None) -> Generator[Any, None, None]:
+    def _recognise(self, run: Run | None) -> Generator[Any, None, None]:
         """Work off the queue, in the job's thread; each picture is reported when it is done."""
         done = 0
         while self._wanted:
@@ -114,7 +118,7 @@ class Recognising(QObject):
             yield Progress(done, done + 1 + len(self._wanted), wanted.name)
             done += 1
             try:
-                picture = _picture_of(wanted, reference)
+                picture = _picture_of(wanted)
                 recognition = self._recogniser_of(run).recognise(picture) if run is not None else None
             except Exception as error:  # noqa: BLE001 - one bad picture must not end the others
                 yield wanted, error
@@ -162,14 +166,11 @@ class Recognising(QObject):
         self._wanted.clear()
 
 
-def _picture_of(wanted: _Wanted, reference: Reference | None) -> Picture:
+def _picture_of(wanted: _Wanted) -> Picture:
     if wanted.picture is not None:
         return wanted.picture
     if wanted.made is not None:
-        if reference is None:
-            raise ValueError("there is no reference picture to make it from")
-        kind, mse, seed = wanted.made
-        return strength.distort(reference.picture, kind, mse, seed).picture
+        return strength.distort(*wanted.made).picture
     return image.read(samples.resolve(wanted.path or ""))
 
 

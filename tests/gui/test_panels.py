@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QPushButton, QWidget
 
-from isca_gui.core import image
+from isca_gui.core import image, strength
 from isca_gui.core.settings import PAPER_LEVELS, DatasetSpec, TrainingSettings
 from isca_gui.panels import step
 from isca_gui.panels.dataset import DatasetPanel
@@ -515,6 +516,33 @@ def test_a_mystery_keeps_its_secret_until_asked(
     click(qtbot, recognise_panel.reveal_button)
     assert "Truth" in recognise_panel.words.text()
     assert not recognise_panel.reveal_button.isEnabled()
+
+
+def test_without_a_reference_nothing_is_made_and_one_is_told_so(qtbot: QtBot, studio: Studio) -> None:
+    studio.actions.mystery()
+    studio.actions.recognise_made("blur", 200.0, 1)
+    studio.rest(qtbot)
+    assert not studio.session.tested
+    assert not studio.session.refused
+    assert [message.level for message in studio.session.messages] == ["warning", "warning"]
+    assert "reference picture" in studio.session.messages[-1].text
+
+
+def test_a_picture_is_made_from_the_reference_of_the_moment_it_was_asked_for(
+    qtbot: QtBot, with_run: Studio
+) -> None:
+    session = with_run.session
+    first = session.reference
+    assert first is not None
+    with_run.actions.recognise_made("blur", 200.0, 1)
+    session.set_reference(replace(first, picture=np.ascontiguousarray(first.picture[::-1])))
+    with_run.actions.recognise_made("blur", 200.0, 1)  # while the first is at work
+    with_run.rest(qtbot)
+    before, after = (test.picture for test in session.tested)
+    wanted = strength.distort(first.picture, "blur", 200.0, 1).picture
+    turned = strength.distort(np.ascontiguousarray(first.picture[::-1]), "blur", 200.0, 1).picture
+    np.testing.assert_array_equal(before, wanted)
+    np.testing.assert_array_equal(after, turned)
 
 
 def test_many_files_and_a_bad_one(
