@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import subprocess
 import sys
@@ -239,13 +240,18 @@ CHECKERS = (
 )  # fmt: skip
 
 
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"), path.name)
+
+
 @pytest.mark.parametrize("checker", CHECKERS, ids=lambda checker: checker.__name__)
 def test_every_module_keeps_the_rule(checker: Callable[[str, ast.Module], list[str]]) -> None:
     assert SOURCES, "no modules found"
     wrong = {}
     for path in SOURCES:
         place = path.relative_to(PACKAGE).as_posix()
-        found = checker(place, ast.parse(path.read_text("utf-8"), place))
+        found = checker(place, parsed(path))
         if found:
             wrong[place] = found
     assert not wrong
@@ -255,7 +261,7 @@ def test_exemptions_are_in_use() -> None:
     names = {
         f"{path.relative_to(PACKAGE).as_posix()}::{node.name}"
         for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.FunctionDef)
     }
     assert set(LONG_KERNELS) <= names

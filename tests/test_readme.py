@@ -100,9 +100,9 @@ def test_every_block_is_covered() -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the reader's photo.jpg, in which the commands follow one another."""
     folder = tmp_path_factory.mktemp("readme")
-    rows, columns = np.mgrid[:120, :160]
+    rows, columns = np.mgrid[:80, :104]
     waves = 128 + 80 * np.sin(rows / 9) * np.cos(columns / 11)
-    noise = np.random.default_rng(1).normal(0, 12, (120, 160))
+    noise = np.random.default_rng(1).normal(0, 12, (80, 104))
     grey = np.clip(waves + noise, 0, 255).astype(np.uint8)
     Image.fromarray(np.stack([grey, grey[::-1], grey], axis=2)).save(folder / "photo.jpg", quality=92)
     return folder

@@ -176,14 +176,22 @@ def encoded(figure: Figure, form: str) -> bytes:
 
 def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
     """Write a figure as PNG and SVG, each whole or not at all."""
+    _lay_out(figure)
     written = []
     for form in ("png", "svg"):
-        content = encoded(figure, form)
-        figure.set_layout_engine("none")  # it is laid out now
         written.append(folder / f"{name}.{form}")
         with files.replacing(written[-1]) as stream:
-            stream.write(content)
+            stream.write(encoded(figure, form))
     return written[0], written[1]
+
+
+def _lay_out(figure: Figure) -> None:
+    """Give everything its place, once: with an engine in charge each file would be drawn twice."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        with _styled():
+            engine.execute(figure)
+            figure.set_layout_engine(None)
 
 
 # --- parts --------------------------------------------------------------------------------------------------

@@ -221,9 +221,7 @@ def test_a_training_under_way_is_in_safety_and_comes_back(
     fill(window, replace(work, runs=(), run=0))
     window.session.set_settings(replace(KERNEL, epochs=1_000_000))
     window.commands_.train()
-    qtbot.waitUntil(
-        lambda: any(path.name == safety.TRAINING for path in safety.root().rglob("*")), timeout=60_000
-    )
+    qtbot.waitUntil(lambda: any((folder / safety.TRAINING).exists() for folder in folders()), timeout=60_000)
     window.close()
     other = open_window()
     other.recovery.look()
@@ -246,9 +244,7 @@ def test_a_training_that_has_ended_leaves_no_snapshot(qtbot: QtBot, window: Main
     fill(window, replace(work, runs=(), run=0))
     window.session.set_settings(TrainingSettings(epochs=1_000_000))
     window.commands_.train()
-    qtbot.waitUntil(
-        lambda: any(path.name == safety.TRAINING for path in safety.root().rglob("*")), timeout=60_000
-    )
+    qtbot.waitUntil(lambda: any((folder / safety.TRAINING).exists() for folder in folders()), timeout=60_000)
     window.commands_.stop_training()
     qtbot.waitUntil(lambda: window.session.run is not None, timeout=10_000)
     (folder,) = folders()
