@@ -259,16 +259,25 @@ class MainWindow(ArrangedWindow):
     # --- projects -------------------------------------------------------------------------------------------
 
     def _view(self) -> tuple[dict[str, Any], str]:
-        """Give what a project keeps of the window: what is selected and folded, and how the docks lie."""
+        """Give what a project keeps of the window: what is selected and folded, how viewers look and lie."""
         work = self.session.work
         folded = [panel.NAME for panel in self._panels() if not panel.heading.isChecked()]
-        return {"run": work.run, "test": work.test, "folded": folded}, self.layout_text()
+        looks = {name: values for name, viewer in self._viewers() if (values := viewer.looks.values())}
+        return {"run": work.run, "test": work.test, "folded": folded, "viewers": looks}, self.layout_text()
 
     def _on_project_opened(self, project: Any) -> None:
         folded = project.view.get("folded")
         for panel in self._panels():
             panel.heading.setChecked(not (isinstance(folded, list) and panel.NAME in folded))
+        looks = project.view.get("viewers")
+        for name, viewer in self._viewers():
+            values = looks.get(name) if isinstance(looks, dict) else None
+            viewer.look_as(values if isinstance(values, dict) else {})
         self.show_layout(project.layout)
+
+    def _viewers(self) -> list[tuple[str, Viewer]]:
+        found = ((name, dock.widget()) for name, dock in self.docks.items())
+        return [(name, widget) for name, widget in found if isinstance(widget, Viewer)]
 
     def _panels(self) -> tuple[StepPanel, ...]:
         return self.reference_panel, self.dataset_panel, self.training_panel, self.recognise_panel

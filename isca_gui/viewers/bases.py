@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from isca_gui import theme
 from isca_gui.flow import Flow, together
-from isca_gui.viewers import bases_drawing, layers
+from isca_gui.viewers import bases_drawing, layers, looks
 from isca_gui.viewers.bases_drawing import MOST_SHOWN, ROWS, Drawing
 from isca_gui.viewers.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
@@ -61,6 +61,8 @@ class BasesViewer(Viewer):
         self.canvases: dict[tuple[str, int], PictureCanvas] = {}
         self._newest = Newest(jobs, "bases", "Drawing the bases", self)
         self._build()
+        kept = {"component": looks.combo(self.component), "colours": looks.combo(self.colours)}
+        self.looks.keep(**kept, shared=looks.button(self.shared), view=looks.view(self._first.view))
         session.run_selected.connect(self.outdated)
         session.dataset_changed.connect(self.outdated)
         session.reference_changed.connect(self.outdated)

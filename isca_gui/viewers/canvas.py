@@ -89,10 +89,9 @@ class PictureCanvas(QWidget):
 
     def set_layer(self, layer: Layer | None) -> None:
         """Show a layer; the part that is seen stays if the size does."""
-        old = self._layer.size if self._layer else None
         self._layer = layer
-        if layer is not None and layer.size != old and not self.view.fitted and old is not None:
-            self.view.fit()
+        if layer is not None:
+            self.view.take_size(layer.size)
         self.update()
 
     def set_picture(self, picture: NDArray[Any] | None) -> None:

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from isca_gui.core.votes_picture import look
 from isca_gui.session import Tested
+from isca_gui.viewers import looks
 from isca_gui.viewers.export import Thing
 from isca_gui.viewers.layers import scaled_thumbnail
 from isca_gui.viewers.matrix import ConfusionMatrix
@@ -72,6 +73,7 @@ class ConfusionViewer(Viewer):
         self._newest = Newest(jobs, "cell", "Making thumbnails", self)
         self._opening = Newest(jobs, "left out", "Recognising a training picture", self)
         self._build()
+        self.looks.keep(every=looks.button(self.every), baseline=looks.button(self.baseline))
         for signal in (session.run_selected, session.runs_changed, session.dataset_changed,
                        session.reference_changed):  # fmt: skip
             signal.connect(self.outdated)

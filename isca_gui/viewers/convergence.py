@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QToolButton, QVBoxLayout, 
 from isca_gui import theme
 from isca_gui.flow import Flow
 from isca_gui.steady import SteadyLabel
+from isca_gui.viewers import looks
 from isca_gui.viewers.export import Thing, plot_thing
 from isca_gui.viewers.plots import LINE_ICON, add_menu, line_icon, line_pen, make_plot, style_plot
 from isca_gui.viewers.tracks import FIGURES, Track, round_end, round_range, thinned
@@ -53,6 +54,7 @@ class ConvergenceViewer(Viewer):
         self._timer.setInterval(INTERVAL)
         self._timer.timeout.connect(self._on_timer)
         self._build()
+        self.looks.keep(figures=looks.some_of(self.boxes))
         session.step_added.connect(self._on_steps)
         session.runs_changed.connect(self.outdated)
         session.run_selected.connect(self.outdated)

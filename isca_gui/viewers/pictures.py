@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from isca_gui.flow import Column, Flow
-from isca_gui.viewers import gallery, layers, picture_words
+from isca_gui.viewers import gallery, layers, looks, picture_words
 from isca_gui.viewers.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
 from isca_gui.viewers.commands import dataset_command
@@ -72,6 +72,8 @@ class PicturesViewer(Viewer):
         self._blink.timeout.connect(self._on_blink)
         self._second_seen = False
         self._build()
+        chosen = looks.Kept(lambda: list(self._chosen), self._choose_again)
+        self.looks.keep(mode=looks.one_of(self.modes), chosen=chosen, view=looks.view(self.left.view))
         session.dataset_changed.connect(self.outdated)
         session.reference_changed.connect(self.outdated)
         session.stale_changed.connect(self._on_stale_changed)
@@ -118,6 +120,13 @@ class PicturesViewer(Viewer):
             model.setCurrentIndex(indexes[-1], flag.NoUpdate)
         self._choosing = False
         self._take(numbers)
+
+    def _choose_again(self, kept: object) -> None:
+        """Choose what a project has chosen, as far as it is there."""
+        wanted = [each for each in kept if type(each) is int] if isinstance(kept, list) else []
+        there = [number for number in dict.fromkeys(wanted) if self.model.index_of(number).isValid()]
+        if there:
+            self.choose(*there)
 
     def _take(self, numbers: Iterable[int]) -> None:
         """Compare the first of some pictures with the base; no more than there are panes."""

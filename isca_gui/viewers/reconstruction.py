@@ -20,7 +20,7 @@ from isca_gui import theme
 from isca_gui.core.distortions import mse
 from isca_gui.core.model import NotInvertible
 from isca_gui.flow import Flow, together
-from isca_gui.viewers import layers
+from isca_gui.viewers import layers, looks
 from isca_gui.viewers.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
 from isca_gui.viewers.export import Thing
@@ -74,6 +74,8 @@ class ReconstructionViewer(Viewer):
         self.rebuilt: Rebuilt | None = None
         self._model: Model | None = None
         self._build()
+        kept = {"source": looks.combo(self.source), "components": looks.slider(self.slider)}
+        self.looks.keep(**kept, view=looks.view(self.canvases[PANES[0]].view))
         for signal in (session.run_selected, session.dataset_changed, session.tested_changed,
                        session.reference_changed):  # fmt: skip
             signal.connect(self.outdated)

@@ -25,12 +25,19 @@ class PictureView(QObject):
         self.fitted = True
         self.zoom = 1.0
         self.x = self.y = 0.0
+        self.size: tuple[int, int] | None = None  # width and height of the picture that is seen
         self.cursor: tuple[int, int] | None = None
 
     def fit(self) -> None:
         """Show the whole picture."""
         self.fitted = True
         self.changed.emit()
+
+    def take_size(self, size: tuple[int, int]) -> None:
+        """Stay as it is for a picture of the same size; show one of another size whole."""
+        if self.size is not None and size != self.size and not self.fitted:
+            self.fit()
+        self.size = size
 
     def look_at(self, zoom: float, x: float, y: float) -> None:
         """Put a point of the picture in the middle, at a zoom."""

@@ -21,9 +21,10 @@ from PySide6.QtWidgets import (
 )
 
 from isca_gui.viewers.export import Exporter
+from isca_gui.viewers.looks import Looks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from PySide6.QtGui import QShowEvent
 
@@ -59,6 +60,7 @@ class Viewer(QWidget):
         self.setObjectName(f"viewer-{self.TITLE.lower().replace(' ', '-')}")
         self.session, self.jobs, self.actions_ = session, jobs, actions
         self.exporter = Exporter(session, jobs, self)
+        self.looks = Looks()
         self._outdated, self._behind = True, False
         self._empty = _EmptyPage(self)
         self.content = QWidget(self)
@@ -81,6 +83,11 @@ class Viewer(QWidget):
     def needs(self) -> NextStep | None:
         """Give what is missing, or None where there is something to see."""
         raise NotImplementedError
+
+    def look_as(self, values: Mapping[str, Any]) -> None:
+        """Look as a project has it, as soon as there is something to see."""
+        self.looks.ask(values)
+        self.outdated()
 
     def outdated(self, *_: object) -> None:
         """Draw anew: when the change is complete if it is seen, else when it is shown."""
@@ -129,6 +136,8 @@ class Viewer(QWidget):
             self._empty.show_step(step, self.jobs)
         self._stack.setCurrentWidget(self._empty if step is not None else self._area)
         self.redraw()
+        if step is None:
+            self.looks.settle()
 
     def _on_jobs_changed(self) -> None:
         if self.isVisible() and self.empty:

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from isca_gui.core import votes_picture
 from isca_gui.flow import Flow, together
 from isca_gui.recognising import HIDDEN
+from isca_gui.viewers import looks
 from isca_gui.viewers.block_details import BlockDetails, distances
 from isca_gui.viewers.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
@@ -67,6 +68,8 @@ class VoteMapViewer(Viewer):
         self._spacing = 1  # of the patterns drawn
         self._newest = Newest(jobs, "vote map", "Drawing the map", self)
         self._build()
+        kept = {"map": looks.one_of(self.maps), "opacity": looks.slider(self.opacity)}
+        self.looks.keep(**kept, view=looks.view(self.canvas.view))
         for signal in (
             *(session.tested_selected, session.tested_changed, session.run_selected),
             *(session.dataset_changed, session.reference_changed, session.stale_changed),

@@ -1,0 +1,212 @@
+"""How viewers look belongs to the project: modes, zoom and choices come back; nonsense is ignored."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from isca_gui.core import dataset, strength
+from isca_gui.core.progress import run
+from isca_gui.core.settings import DatasetSpec
+from isca_gui.projects import SUFFIX
+from isca_gui.session import Reference
+from isca_gui.viewers.looks import Kept, Looks
+
+from .conftest import SETTINGS, rest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from pytestqt.qtbot import QtBot
+
+    from isca_gui.core.dataset import Dataset
+    from isca_gui.core.model import Model
+    from isca_gui.main_window import MainWindow
+
+VIEWERS = ("pictures", "bases", "reconstruction", "vote_map", "confusion", "convergence")
+
+
+def fill(
+    qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32], small: Dataset, model: Model
+) -> None:
+    session = window.session
+    session.set_reference(Reference("small.png", picture, "/pictures/small.png"))
+    session.set_dataset(small, small.digest())
+    session.begin_run(SETTINGS)
+    session.end_run(model)
+    window.commands_.evaluate(1)
+    window.commands_.recognise_picture("blurred", strength.distort(picture, "blur", 250.0, 1).picture, "blur")
+    rest(qtbot, window)
+
+
+def widget(window: MainWindow, name: str) -> Any:
+    return window.docks[name].widget()
+
+
+def look_at_all(qtbot: QtBot, window: MainWindow) -> None:
+    for name in VIEWERS:
+        window.show_viewer(name)
+        rest(qtbot, window)
+
+
+def zoom_in(canvas: Any) -> None:
+    QTest.keyClick(canvas, Qt.Key.Key_2)
+    QTest.keyClick(canvas, Qt.Key.Key_Left)
+    assert not canvas.view.fitted
+
+
+def change_everything(qtbot: QtBot, window: MainWindow) -> None:
+    """Use every control, with the mouse and the keyboard where a person would."""
+    look_at_all(qtbot, window)
+    pictures = widget(window, "pictures")
+    pictures.modes["difference"].click()
+    pictures.choose(2, 4)
+    bases = widget(window, "bases")
+    bases.component.setCurrentIndex(2)
+    bases.colours.setCurrentIndex(1)
+    bases.shared.click()
+    reconstruction = widget(window, "reconstruction")
+    reconstruction.source.setCurrentIndex(3)
+    reconstruction.slider.setValue(2)
+    votes = widget(window, "vote_map")
+    votes.maps["severity"].click()
+    votes.opacity.setValue(35)
+    widget(window, "confusion").every.click()
+    widget(window, "convergence").boxes["primal"].click()
+    rest(qtbot, window)
+    for canvas in (pictures.left, bases._first, reconstruction.canvases["Original"], votes.canvas):
+        zoom_in(canvas)
+    rest(qtbot, window)
+
+
+@pytest.fixture
+def changed(
+    qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32], small: Dataset, model: Model
+) -> MainWindow:
+    fill(qtbot, window, picture, small, model)
+    change_everything(qtbot, window)
+    return window
+
+
+def looks(window: MainWindow) -> dict[str, Any]:
+    return {name: widget(window, name).looks.values() for name in VIEWERS}
+
+
+def save(qtbot: QtBot, window: MainWindow, path: Path) -> bytes:
+    window.projects._write(str(path))
+    rest(qtbot, window)
+    return path.read_bytes()
+
+
+def test_how_viewers_look_comes_back(
+    qtbot: QtBot, changed: MainWindow, tmp_path: Path, open_window: Callable[[], MainWindow]
+) -> None:
+    path = tmp_path / f"all{SUFFIX}"
+    before, written = looks(changed), save(qtbot, changed, path)
+    changed.close()
+    other = open_window()
+    assert looks(other) != before
+    other.projects.open(path)
+    rest(qtbot, other)
+    assert save(qtbot, other, path) == written, "with most viewers not seen yet"
+    look_at_all(qtbot, other)
+    assert looks(other) == before
+    assert save(qtbot, other, path) == written, "the layout is that of the project again"
+    pictures, votes, bases = (widget(other, name) for name in ("pictures", "vote_map", "bases"))
+    assert (pictures.mode, pictures.shown.others) == ("difference", (2, 4))
+    assert (votes.kind, votes.canvas._opacity) == ("severity", 0.35)
+    assert [bases._drawing.components, bases.shared.isChecked()] == [(2,), False]
+    assert widget(other, "reconstruction").rebuilt.components == 2
+    assert widget(other, "confusion").shown_runs()
+    assert not widget(other, "convergence").boxes["primal"].isChecked()
+    for name, canvas in (("pictures", pictures.left), ("vote_map", votes.canvas), ("bases", bases._first)):
+        assert [canvas.zoom(), canvas.view.x, canvas.view.y] == before[name]["view"][:3]
+
+
+def test_a_part_that_was_seen_comes_back_over_a_picture_of_another_size(
+    qtbot: QtBot, changed: MainWindow, picture: NDArray[np.float32], tmp_path: Path
+) -> None:
+    path = tmp_path / f"all{SUFFIX}"
+    save(qtbot, changed, path)
+    canvas = widget(changed, "pictures").left
+    before = canvas.view.zoom, canvas.view.x, canvas.view.y
+    smaller = np.ascontiguousarray(picture[:32, :40])
+    changed.session.set_reference(Reference("smaller", smaller))
+    made = run(dataset.generate(smaller, DatasetSpec(kinds=("blur",), levels=(100.0,))))
+    changed.session.set_dataset(made, made.digest())
+    changed.show_viewer("pictures")
+    rest(qtbot, changed)
+    assert canvas.layer.size == (40, 32)
+    assert canvas.view.fitted, "a picture of another size is shown whole"
+    changed.projects._load(str(path), str(path))
+    rest(qtbot, changed)
+    changed.show_viewer("pictures")
+    rest(qtbot, changed)
+    assert canvas.layer.size == (64, 64)
+    assert (canvas.view.zoom, canvas.view.x, canvas.view.y) == before
+
+
+NONSENSE = [
+    *(None, True, 0, -1, 3, 10**30, 1.5, math.nan, "", "x", [], ["x"], [10**30], [None], {}, {"x": 1}),
+    *([1.0, 2.0, 3.0], [1, 1, 1, 10**30, 1], [1, 1, 1, 2.5, 3], [math.inf, 1, 1, 9, 9], [1, 99, 1, 9, 9]),
+    *([1, 1, math.nan, 9, 9], [True, 1, 1, 9, 9], [[1], 1, 1, 9, 9], ["1", 1, 1, 9, 9], [0.0, 1, 1, 9, 9]),
+]
+
+
+@pytest.mark.parametrize("name", VIEWERS)
+def test_what_is_no_look_changes_nothing(qtbot: QtBot, changed: MainWindow, name: str) -> None:
+    kept = widget(changed, name).looks._kept
+    assert kept
+    for key, each in kept.items():
+        for value in NONSENSE:
+            before = each.read()
+            each.put(value)
+            after = each.read()
+            lists = isinstance(value, list) and isinstance(after, list)
+            part = lists and all(each in value for each in after)  # as far as there is such a thing
+            assert after == before or after == value or part, (key, value, after)
+            json.dumps(after, allow_nan=False)
+    rest(qtbot, changed)
+    assert [each.text for each in changed.session.messages if each.level == "error"] == []
+
+
+@pytest.mark.parametrize("view", [{}, {"viewers": 3}, {"viewers": {"vote_map": [], "bases": {"view": "x"}}}])
+def test_a_project_without_looks_opens(
+    qtbot: QtBot, changed: MainWindow, tmp_path: Path, view: dict[str, Any]
+) -> None:
+    path = tmp_path / f"all{SUFFIX}"
+    document = json.loads(save(qtbot, changed, path))
+    before = looks(changed)
+    path.write_text(json.dumps(document | {"view": view}))
+    changed.projects._load(str(path), str(path))
+    rest(qtbot, changed)
+    look_at_all(qtbot, changed)
+    assert [each.text for each in changed.session.messages if each.level == "error"] == []
+    after = {name: widget(changed, name).looks for name in VIEWERS}
+    now = {name: {key: each.read() for key, each in after[name]._kept.items()} for name in VIEWERS}
+    for name in ("vote_map", "confusion", "convergence"):
+        assert now[name] == before[name], "they stay as they are"
+
+
+def test_what_was_asked_is_kept_until_somebody_changes_something() -> None:
+    shown = {"a": 1}
+    looks = Looks()
+    looks.keep(a=Kept(lambda: shown["a"], lambda value: shown.update(a=min(value, 5))))
+    assert looks.values() == {"a": 1}
+    looks.ask({"a": 9, "later": "unknown"})
+    assert looks.values() == {"a": 9, "later": "unknown"}
+    assert shown == {"a": 1}, "there is nothing to see yet"
+    looks.settle()
+    assert shown == {"a": 5}
+    assert looks.values() == {"a": 9, "later": "unknown"}
+    shown["a"] = 4
+    looks.settle()
+    assert looks.values() == {"a": 4}
