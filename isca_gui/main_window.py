@@ -145,6 +145,7 @@ class MainWindow(ArrangedWindow):
         session.message_added.connect(self._on_message_added)
         self.projects.changed.connect(self._on_project_changed)
         self.projects.opened.connect(self._on_project_opened)
+        self.projects.begun.connect(self._on_project_begun)
         self.commands_.picture_opened.connect(self.preferences.add_recent)
         for signal in (
             *(session.reference_changed, session.dataset_changed),
@@ -274,6 +275,10 @@ class MainWindow(ArrangedWindow):
             values = looks.get(name) if isinstance(looks, dict) else None
             viewer.look_as(values if isinstance(values, dict) else {})
         self.show_layout(project.layout)
+
+    def _on_project_begun(self) -> None:
+        for _, viewer in self._viewers():
+            viewer.looks.forget()
 
     def _viewers(self) -> list[tuple[str, Viewer]]:
         found = ((name, dock.widget()) for name, dock in self.docks.items())

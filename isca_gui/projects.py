@@ -54,6 +54,7 @@ class Projects(QObject):
 
     changed = Signal()  # name, modified or not, may be written or not
     opened = Signal(object)  # the document, for whoever puts view and layout back
+    begun = Signal()  # new work, of no document
     saved = Signal()
 
     def __init__(
@@ -103,6 +104,7 @@ class Projects(QObject):
         self._put(Work(self._session.spec, self._session.settings))
         self._belong("", None, "")
         self._now_saved(None)
+        self.begun.emit()
 
     def ask_open(self) -> None:
         """Ask for a project file and open it."""

@@ -105,13 +105,13 @@ class RecognisePanel(StepPanel):
 
     def recognise(self, paths: Iterable[str]) -> None:
         """Recognise picture files."""
-        self._asked = True
         self._actions.recognise_files(paths)
+        self._await_answer()
 
     def mystery(self) -> None:
         """Let the model guess."""
-        self._asked = True
         self._actions.mystery()
+        self._await_answer()
 
     def save(self) -> None:
         """Ask for a file and save the table of answers."""
@@ -216,16 +216,16 @@ class RecognisePanel(StepPanel):
     # --- buttons --------------------------------------------------------------------------------------------
 
     def _on_make_clicked(self) -> None:
-        self._asked = True
         self._actions.recognise_made(self.kind_box.kind, self.mse_box.value(), len(self.session.tested) + 1)
+        self._await_answer()
 
     def _on_reveal_clicked(self) -> None:
         if self.session.test is not None:
             self._actions.reveal(self.session.test.number)
 
     def _on_again_clicked(self) -> None:
-        self._asked = True
         self._actions.recognise_again()
+        self._await_answer()
 
     def _on_remove_clicked(self) -> None:
         current = self._current()
@@ -234,6 +234,9 @@ class RecognisePanel(StepPanel):
             self.session.set_refused(left)
         elif current is not None:
             self.session.remove_tested(current.number)
+
+    def _await_answer(self) -> None:
+        self._asked = self.jobs.running("recognise")  # not where there was nothing to recognise
 
     def _on_jobs_changed(self) -> None:
         """Tell when what was asked for here is answered."""

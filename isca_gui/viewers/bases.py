@@ -79,6 +79,7 @@ class BasesViewer(Viewer):
             return
         fresh = self._model is None or self._model.grid != run.model.grid
         self._model = run.model
+        self._newest.forget()
         if fresh:
             self.block = None
         kernel = run.model.kernel is not None

@@ -28,6 +28,8 @@ from isca_gui.viewers.matrix import ConfusionMatrix
 from isca_gui.viewers.viewer import ChoiceButton, Newest, NextStep, Viewer, need_run
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from PySide6.QtGui import QImage
 
     from isca_gui.actions import Actions
@@ -91,6 +93,12 @@ class ConfusionViewer(Viewer):
         return NextStep(
             text, f"Evaluate {run.name}", lambda: self.actions_.evaluate(number), f"evaluation {number}"
         )
+
+    def look_as(self, values: Mapping[str, Any]) -> None:
+        """Look as a project has it, at once: it decides whether there is something to see."""
+        self.looks.ask(values)
+        self.looks.settle()
+        self.outdated()
 
     def redraw(self) -> None:
         """Show the matrix of the selected run, or those of all evaluated runs."""
@@ -271,7 +279,8 @@ class ConfusionViewer(Viewer):
         picture = dataset.pictures[number]
 
         def done(found: Any) -> None:
-            if shiboken6.isValid(self):
+            now = self.session.run_of(run_number) if shiboken6.isValid(self) else None
+            if now is not None and now.model is run.model:  # else the work is another
                 place = self.session.next_tested_number()
                 truth = f"{label} at MSE {level:.0f}"
                 self.session.add_tested(Tested(place, name, picture, found, run_number, truth))

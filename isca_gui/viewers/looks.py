@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -42,11 +41,15 @@ class Looks:
     def values(self) -> dict[str, Any]:
         """Give everything, JSON-safe; as it was asked for, unless somebody has changed it since."""
         now = {name: each.read() for name, each in self._kept.items()}
-        return dict(self._asked) if self._waiting or now == self._came_out else now
+        return now | self._asked if self._waiting or now == self._came_out else now
 
     def ask(self, values: Mapping[str, Any]) -> None:
         """Look like this when there is something to see."""
         self._asked, self._waiting = dict(values), True
+
+    def forget(self) -> None:
+        """Look like anything: nobody asks."""
+        self._asked, self._came_out, self._waiting = {}, None, False
 
     def settle(self) -> None:
         """There is something to see: look as was asked for."""
@@ -83,7 +86,7 @@ def some_of(buttons: Mapping[str, QAbstractButton]) -> Kept:
     """Keep which of some buttons are down, any number of them."""
 
     def put(value: Any) -> None:
-        if isinstance(value, list):
+        if isinstance(value, list) and all(isinstance(name, str) and name in buttons for name in value):
             for name, each in buttons.items():
                 each.setChecked(name in value)
 
@@ -101,13 +104,22 @@ def slider(kept: QSlider) -> Kept:
 
 
 def combo(kept: QComboBox) -> Kept:
-    """Keep which line of a list is chosen, by its words."""
+    """Keep which line of a list is chosen, by its words and which of those that have these words it is."""
+
+    def places(words: str) -> list[int]:
+        return [place for place in range(kept.count()) if kept.itemText(place) == words]
+
+    def read() -> list[Any]:
+        words, place = kept.currentText(), kept.currentIndex()
+        return [words, places(words).index(place) if place >= 0 else 0]
 
     def put(value: Any) -> None:
-        if isinstance(value, str) and (place := kept.findText(value)) >= 0:
-            kept.setCurrentIndex(place)
+        if isinstance(value, list) and [type(each) for each in value] == [str, int]:
+            found = places(value[0])
+            if 0 <= value[1] < len(found):
+                kept.setCurrentIndex(found[value[1]])
 
-    return Kept(kept.currentText, put)
+    return Kept(read, put)
 
 
 def view(kept: PictureView) -> Kept:
@@ -130,8 +142,8 @@ def _is_part(value: Any) -> bool:
     """Tell whether this is a zoom, a point of a picture, and the picture's width and height."""
     if not isinstance(value, list) or len(value) != 5:
         return False
-    if not all(type(each) in (int, float) and math.isfinite(each) for each in value):
-        return False
+    if not all(type(each) in (int, float) and 0 <= each <= _MOST_PIXELS for each in value):
+        return False  # nor infinite, nor no number
     zoom, x, y, width, height = value
-    sizes = all(type(each) is int and 0 < each <= _MOST_PIXELS for each in (width, height))
-    return sizes and SMALLEST_ZOOM <= zoom <= LARGEST_ZOOM and 0 <= x <= width and 0 <= y <= height
+    sizes = all(type(each) is int and each > 0 for each in (width, height))
+    return sizes and SMALLEST_ZOOM <= zoom <= LARGEST_ZOOM and x <= width and y <= height

@@ -64,6 +64,7 @@ class PicturesViewer(Viewer):
         self._choosing = False
         self.shown: Compared | None = None
         self._newest = Newest(jobs, "comparison", "Comparing pictures", self)
+        self._newest_alone = Newest(jobs, "reference", "Drawing the reference", self)
         self.alone = PictureCanvas("Reference picture, with nothing made of it yet", self._empty)
         self._alone: Reference | None = None  # what it shows
         self._empty.put_above(self.alone)
@@ -90,6 +91,7 @@ class PicturesViewer(Viewer):
         if dataset is self._dataset:
             return
         self._dataset = dataset
+        self._newest.forget()
         self._base, self._chosen, self.shown = 0, (), None
         self._pin.setChecked(False)
         self.model.set_dataset(dataset)
@@ -105,7 +107,7 @@ class PicturesViewer(Viewer):
         if reference is None or reference is self._alone:
             return
         self._alone = reference
-        self._newest.ask(lambda: layers.grey_layer(reference.picture), self.alone.set_layer)
+        self._newest_alone.ask(lambda: layers.grey_layer(reference.picture), self.alone.set_layer)
         self.alone.set_caption(reference.name)
 
     def choose(self, *numbers: int) -> None:
@@ -138,7 +140,7 @@ class PicturesViewer(Viewer):
         self.mode = mode
         self.modes[mode].setChecked(True)
         self._second_seen = False
-        self._blink.start() if mode == BLINK and self.isVisible() else self._blink.stop()
+        self._blink_if_seen()
         self._show()
 
     # --- building ---------------------------------------------------------------------------------------
@@ -318,6 +320,14 @@ class PicturesViewer(Viewer):
         self._base = last if on and last is not None else 0
         self._compare()
 
+    def _blink_if_seen(self) -> None:
+        self._blink.start() if self.mode == BLINK and self.in_sight else self._blink.stop()
+
+    def on_dock_visibility_changed(self, visible: bool) -> None:
+        """Blink only in front of other tabs."""
+        super().on_dock_visibility_changed(visible)
+        self._blink_if_seen()
+
     def _on_blink(self) -> None:
         self._second_seen = not self._second_seen
         self._show()
@@ -354,8 +364,7 @@ class PicturesViewer(Viewer):
     def showEvent(self, event) -> None:  # type: ignore[no-untyped-def]
         """Blink on."""
         super().showEvent(event)
-        if self.mode == BLINK:
-            self._blink.start()
+        self._blink_if_seen()
 
 
 class _PaneMenu:

@@ -91,6 +91,7 @@ class ReconstructionViewer(Viewer):
             return
         if run.model is not self._model:
             self._model = run.model
+            self._newest.forget()
             self._adapt(run.model)
         self._fill(run.model)
         self._rebuild()
@@ -195,12 +196,14 @@ class ReconstructionViewer(Viewer):
         sources += [
             (f"Test: {test.name}", test.picture) for test in self.session.tested if test.picture.shape == size
         ]
-        before = self.source.currentText()
+        before, place = self.source.currentText(), self.source.currentIndex()
+        if not 0 <= place < len(sources) or sources[place][0] != before:
+            place = next((each for each, (name, _) in enumerate(sources) if name == before), 0)
         self._sources = sources
         self.source.blockSignals(True)
         self.source.clear()
         self.source.addItems([name for name, _ in sources])
-        self.source.setCurrentIndex(max(self.source.findText(before), 0) if sources else -1)
+        self.source.setCurrentIndex(place if sources else -1)
         self.source.blockSignals(False)
 
     def _rebuild(self, *_: object) -> None:

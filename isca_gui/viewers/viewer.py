@@ -151,7 +151,7 @@ class Newest(QObject):
         super().__init__(parent)
         # A name of its own: another viewer's job must not take the place of this one's.
         self._jobs, self._name, self._title = jobs, f"{name} {next(_NUMBERS)}", title
-        self._busy = False
+        self._busy = self._dropped = False
         self._next: tuple[Callable[[], Any], Callable[[Any], None]] | None = None
 
     @property
@@ -169,26 +169,30 @@ class Newest(QObject):
         def finished(result: Any) -> None:
             if not shiboken6.isValid(self):
                 return
-            self._busy = False
-            following, self._next = self._next, None
+            dropped = self._dropped
+            following = self._end()
             try:
-                done(result)
+                if not dropped:
+                    done(result)
             finally:
                 if following is not None:
                     self.ask(*following)
 
         def failed(_: Exception) -> None:
-            if shiboken6.isValid(self):
-                self._busy = False
-                following, self._next = self._next, None
-                if following is not None:
-                    self.ask(*following)
+            if shiboken6.isValid(self) and (following := self._end()) is not None:
+                self.ask(*following)
 
         self._jobs.run(self._name, self._title, work, done=finished, failed=failed)
 
+    def _end(self) -> tuple[Callable[[], Any], Callable[[Any], None]] | None:
+        """Be free again; gives what is to be done next."""
+        self._busy = self._dropped = False
+        following, self._next = self._next, None
+        return following
+
     def forget(self) -> None:
-        """Drop what waits."""
-        self._next = None
+        """Drop what waits, and the answer that is still to come: something else is shown from now on."""
+        self._next, self._dropped = None, self._busy
 
 
 class _EmptyPage(QWidget):

@@ -94,13 +94,12 @@ class VoteMapViewer(Viewer):
         """Show the selected test picture."""
         tested = concealed(self.session.test)
         self._fill()
-        if tested is None:
-            self._tested = None
-            return
         if tested is not self._tested:
             self._tested = tested
+            self._newest.forget()
             self._draw()
-        self._describe(tested)
+        if tested is not None:
+            self._describe(tested)
 
     def set_map(self, kind: str) -> None:
         """Show another map."""

@@ -518,6 +518,19 @@ def test_a_mystery_keeps_its_secret_until_asked(
     assert not recognise_panel.reveal_button.isEnabled()
 
 
+def test_an_answer_that_is_not_given_is_not_awaited(qtbot: QtBot, with_run: Studio) -> None:
+    panel = shown(qtbot, with_run, RecognisePanel)
+    with_run.actions.recognise_made("blur", 200.0, 1)
+    with_run.rest(qtbot)
+    with_run.session._reference = None
+    answers: list[bool] = []
+    panel.answered.connect(lambda: answers.append(True))
+    panel.mystery()
+    with_run.jobs.run("other", "Something else", lambda: None)
+    with_run.rest(qtbot)
+    assert answers == []
+
+
 def test_without_a_reference_nothing_is_made_and_one_is_told_so(qtbot: QtBot, studio: Studio) -> None:
     studio.actions.mystery()
     studio.actions.recognise_made("blur", 200.0, 1)

@@ -221,7 +221,8 @@ def test_a_training_under_way_is_in_safety_and_comes_back(
     fill(window, replace(work, runs=(), run=0))
     window.session.set_settings(replace(KERNEL, epochs=1_000_000))
     window.commands_.train()
-    qtbot.waitUntil(lambda: any((folder / safety.TRAINING).exists() for folder in folders()), timeout=60_000)
+    qtbot.waitUntil(lambda: window.recovery._written_epoch[1] > 1, timeout=60_000)
+    assert [(folder / safety.TRAINING).exists() for folder in folders()] == [True]
     window.close()
     other = open_window()
     other.recovery.look()
