@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import random
 from typing import TYPE_CHECKING
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # as many files at a time as there are cores, each on one of them
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is loaded
 
 import pytest
 from commands import Done
