@@ -34,14 +34,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Order files, each of which one process runs: the longest first, or with --shuffle anyhow.
 
-    A test that leans on one before it is found by shuffling. Files stay together, for what their tests share.
+    A test that leans on one before it is found by shuffling. Files stay together, for what their tests share;
+    the longest are not among the last then either.
     """
     seed = config.getoption("shuffle")
     if seed is None:
         items.sort(key=lambda item: item.path.name not in LONG)
         return
     dice = random.Random(seed)
-    files = {path: dice.random() for path in sorted({item.path for item in items})}
+    files = {
+        path: dice.random() * (0.6 if path.name in LONG else 1)
+        for path in sorted({item.path for item in items})
+    }
     dice.shuffle(items)
     items.sort(key=lambda item: files[item.path])
 
