@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
+from itertools import product
 
 from isca_gui.core import compiled
 
+COMPONENTS, PRECISIONS = (4, 3, 1), ("float32", "float64")
+
 
 def main() -> None:
-    """Compile for both precisions at a time; what is compiled already is left alone."""
+    """Compile two at a time; what is compiled already is left alone."""
+    components, precisions = zip(*product(COMPONENTS, PRECISIONS), strict=True)
     with ProcessPoolExecutor(2) as pool:
-        list(pool.map(compiled.prepare, (4, 4), ("float32", "float64")))
+        list(pool.map(compiled.prepare, components, precisions))
 
 
 if __name__ == "__main__":
