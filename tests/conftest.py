@@ -6,7 +6,9 @@ import os
 import random
 from typing import TYPE_CHECKING
 
-if "PYTEST_XDIST_WORKER" in os.environ:  # as many files at a time as there are cores, each on one of them
+if (
+    "PYTEST_XDIST_WORKER" in os.environ
+):  # several files at a time: their BLAS threads would wait for each other
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is loaded
 
 import pytest

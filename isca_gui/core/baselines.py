@@ -32,7 +32,8 @@ def pca(
         here, z = problem.slices[index], problem.piece(index)
         offset[here] = z.mean(axis=1)
         centred = (z - offset[here, None]).astype(np.float64)
-        basis[here] = _signed(_leading(centred, settings.components))
+        with np.errstate(under="ignore"):  # beside a length of one, 1e-40 is nothing
+            basis[here] = _signed(_leading(centred, settings.components))
 
     finished = yield from workers.each(work, len(problem.slices), 1)
     result = yield from _finish(problem, basis, workers, finished=finished)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     Array = NDArray[np.floating[Any]]
 
 
+@np.errstate(under="ignore")  # beside a length of one, 1e-40 is nothing
 def polar(matrices: Array) -> Array:
     """Give the nearest matrices with orthonormal columns: A(AᵀA)^(−1/2), or by singular vectors."""
     finite = np.isfinite(matrices).all(axis=(-1, -2))
@@ -41,6 +42,7 @@ def polar(matrices: Array) -> Array:
     return np.asarray(result.astype(matrices.dtype))
 
 
+@np.errstate(under="ignore")  # squares of what rounding leaves may vanish: beside c they are nothing
 def errors(coordinates: Array, bases: Array, c: float) -> Array:
     """Give f (block, image) of coordinates (block, image, r) for bases (block, r, p)."""
     kept = np.sum(np.square(coordinates @ bases), axis=2)

@@ -85,6 +85,7 @@ def _shape(model: Model, pictures: NDArray[Any]) -> tuple[int, int, int]:
     return model.grid.count, len(pictures), model.settings.components + EXTRA
 
 
+@np.errstate(under="ignore")  # what rounding leaves may vanish: beside one grey level it is nothing
 def _fill(
     found: NDArray[np.float32],
     model: Model,

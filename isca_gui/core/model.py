@@ -89,6 +89,7 @@ class Model:
             result[low : low + PIECE] = polar(self.state.u[low : low + PIECE])
         return result
 
+    @np.errstate(under="ignore")  # what rounding leaves may vanish
     def transform(self, pictures: NDArray[Any]) -> Array:
         """Project pictures (image, height, width) to (block, image, component)."""
         projected = np.empty((self.grid.count, len(pictures), self.basis.shape[2]), self.basis.dtype)
@@ -98,6 +99,7 @@ class Model:
             projected[here] = self.project(blocks, here, next(known, None))
         return projected
 
+    @np.errstate(under="ignore")  # what rounding leaves may vanish
     def reconstruct(self, picture: NDArray[Any], components: int | None = None) -> NDArray[np.float32]:
         """Project a picture and come back: UUᵀx with the block's mean put back.
 

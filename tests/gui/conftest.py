@@ -206,6 +206,17 @@ def window(open_window: Callable[[], MainWindow]) -> MainWindow:
     return open_window()
 
 
+def fill(
+    window: MainWindow, picture: NDArray[np.float32], small: Dataset, model: Model, runs: int = 1
+) -> None:
+    """Put a reference, its dataset and some runs into a window."""
+    window.session.set_reference(Reference("small.png", picture, "/pictures/small.png"))
+    window.session.set_dataset(small, small.digest())
+    for _ in range(runs):
+        window.session.begin_run(SETTINGS)
+        window.session.end_run(model)
+
+
 def rest(qtbot: QtBot, window: MainWindow) -> None:
     """Wait until no job is under way."""
     qtbot.waitUntil(lambda: not window.jobs.jobs(), timeout=30_000)

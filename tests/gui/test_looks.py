@@ -19,7 +19,7 @@ from isca_gui.projects import SUFFIX
 from isca_gui.session import Reference
 from isca_gui.viewers.looks import Kept, Looks
 
-from .conftest import SETTINGS, rest
+from .conftest import SETTINGS, fill, rest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,19 +33,6 @@ if TYPE_CHECKING:
     from isca_gui.main_window import MainWindow
 
 VIEWERS = ("pictures", "bases", "reconstruction", "vote_map", "confusion", "convergence")
-
-
-def fill(
-    qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32], small: Dataset, model: Model
-) -> None:
-    session = window.session
-    session.set_reference(Reference("small.png", picture, "/pictures/small.png"))
-    session.set_dataset(small, small.digest())
-    session.begin_run(SETTINGS)
-    session.end_run(model)
-    window.commands_.evaluate(1)
-    window.commands_.recognise_picture("blurred", strength.distort(picture, "blur", 250.0, 1).picture, "blur")
-    rest(qtbot, window)
 
 
 def widget(window: MainWindow, name: str) -> Any:
@@ -92,7 +79,10 @@ def change_everything(qtbot: QtBot, window: MainWindow) -> None:
 def changed(
     qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32], small: Dataset, model: Model
 ) -> MainWindow:
-    fill(qtbot, window, picture, small, model)
+    fill(window, picture, small, model)
+    window.commands_.evaluate(1)
+    window.commands_.recognise_picture("blurred", strength.distort(picture, "blur", 250.0, 1).picture, "blur")
+    rest(qtbot, window)
     change_everything(qtbot, window)
     return window
 

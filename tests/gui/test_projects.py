@@ -24,7 +24,7 @@ from isca_gui.preferences import Preferences
 from isca_gui.projects import PACKED, SUFFIX, lock_of
 from isca_gui.session import Reference, Refused
 
-from .conftest import SETTINGS, rest
+from .conftest import SETTINGS, fill, rest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,11 +45,7 @@ def worked(
 ) -> MainWindow:
     """A window with everything in it: two runs, one removed, tests by both, one of them refused."""
     session = window.session
-    session.set_reference(Reference("small.png", picture, "/pictures/small.png"))
-    session.set_dataset(small, small.digest())
-    for _ in range(3):
-        session.begin_run(SETTINGS)
-        session.end_run(model)
+    fill(window, picture, small, model, runs=3)
     session.remove_run(2)
     session.select_run(1)
     window.commands_.evaluate(1)

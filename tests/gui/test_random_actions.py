@@ -282,7 +282,7 @@ def walked(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
     assert made.jobs.shutdown(20), "a job could not be stopped"
     for thread in threading.enumerate():
         if "settle" in thread.name:  # compiles, which cannot be interrupted
-            thread.join(120)
+            thread.join(60)
     theme.apply(theme.LIGHT)
 
 
