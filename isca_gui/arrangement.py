@@ -94,6 +94,8 @@ class ArrangedWindow(QMainWindow):
 
     def layout_text(self) -> str:
         """Give how the docks lie, as text; as it was put in, unless somebody has changed it since."""
+        if self._settle.isActive():  # neither sizes nor tabs say anything yet
+            return dock_layout.to_text(self._layout)
         now = docking.read(self, self.docks)
         same = dock_layout.alike(now, self._layout) or dock_layout.alike(now, self._came_out)
         return dock_layout.to_text(self._layout if same else now)

@@ -21,9 +21,21 @@ from PySide6.QtWidgets import (
 from isca_gui.session import METHOD_TITLES
 from isca_gui.viewers.commands import settings_in_short
 from isca_gui.viewers.export import Thing
+from isca_gui.viewers.ordering import (
+    AS_THEY_CAME,
+    ORDER_TIP,
+    add_order_menu,
+    is_falling,
+    order,
+    order_by_heading,
+    ordered,
+)
 from isca_gui.viewers.viewer import NextStep, Viewer, need_run
 
 if TYPE_CHECKING:
+    from PySide6.QtCore import QPoint
+    from PySide6.QtWidgets import QMenu
+
     from isca_gui.actions import Actions
     from isca_gui.jobs import JobRunner
     from isca_gui.session import Run, Session
@@ -39,6 +51,7 @@ COLUMNS = (
     ("Objective", "Mean SSIM distance left by the orthonormal basis; low is good", -1),
     ("Seconds", "Time of training; low is good", -1),
 )  # fmt: skip
+TITLES = [title for title, _, _ in COLUMNS]
 _UNKNOWN = "–"
 
 
@@ -48,6 +61,11 @@ def figures(run: Run) -> tuple[float | None, ...]:
     objective = steps[-1].objective if steps else run.model.state.objective
     accuracies = (found.accuracy, found.block_accuracy) if found is not None else (None, None)
     return (*accuracies, float(objective), float(run.model.state.seconds))
+
+
+def row_of(run: Run) -> tuple[str | float | None, ...]:
+    """Give all that the table says of a run."""
+    return (run.name, run.settings.method, settings_in_short(run.settings), *figures(run))
 
 
 def words(figure: float | None, column: int) -> str:
@@ -67,6 +85,8 @@ class ComparisonViewer(Viewer):
     ) -> None:
         super().__init__(session, jobs, actions, parent)
         self._build()
+        self._runs: list[Run] = []  # in the order shown
+        self.looks.keep(order=order(self.table.horizontalHeader(), TITLES))
         for signal in (session.runs_changed, session.run_selected, session.dataset_changed,
                        session.reference_changed):  # fmt: skip
             signal.connect(self.outdated)
@@ -78,7 +98,7 @@ class ComparisonViewer(Viewer):
 
     def redraw(self) -> None:
         """Fill the table; the best of each column is bold."""
-        runs = self.session.runs
+        self._runs = runs = self._in_order()
         values = [figures(run) for run in runs]
         best = [_best(column, [row[column] for row in values]) for column in range(4)]
         self.table.setRowCount(len(runs))
@@ -91,17 +111,15 @@ class ComparisonViewer(Viewer):
             for column, figure in enumerate(found):
                 bold = figure is not None and figure == best[column]
                 self.table.setItem(row, 3 + column, _item(words(figure, column), right=True, bold=bold))
-        self.hint.setText(self._hint(runs))
+        self.hint.setText(self._hint(self.session.runs))
         self._update_button()
 
     def rows(self) -> list[tuple[object, ...]]:
-        """Give the table for a file."""
-        head: list[tuple[object, ...]] = [tuple(title for title, _, _ in COLUMNS)]
+        """Give the table for a file, in the order shown."""
+        head: list[tuple[object, ...]] = [tuple(TITLES)]
         return head + [
-            (run.name, run.settings.method, settings_in_short(run.settings),
-             *("" if figure is None else figure for figure in figures(run)))
-            for run in self.session.runs
-        ]  # fmt: skip
+            tuple("" if value is None else value for value in row_of(run)) for run in self._in_order()
+        ]
 
     def evaluate(self) -> None:
         """Evaluate all runs that have not been."""
@@ -112,11 +130,11 @@ class ComparisonViewer(Viewer):
 
     def _build(self) -> None:
         self.table = QTableWidget(0, len(COLUMNS), self)
-        self.table.setHorizontalHeaderLabels([title for title, _, _ in COLUMNS])
+        self.table.setHorizontalHeaderLabels(TITLES)
         for column, (_, tip, _) in enumerate(COLUMNS):
             head = self.table.horizontalHeaderItem(column)
             if head is not None:
-                head.setToolTip(tip)
+                head.setToolTip(f"{tip}. {ORDER_TIP}")
         self.table.setAccessibleName("Comparison of all runs")
         self.table.setToolTip("All runs; the best figure of each column is bold")
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
@@ -128,7 +146,11 @@ class ComparisonViewer(Viewer):
         self.table.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 8)
         self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
         self.table.horizontalHeader().setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
+        order_by_heading(self.table.horizontalHeader(), self.outdated)
         self.table.itemActivated.connect(self._on_activated)
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.table.customContextMenuRequested.connect(self._on_menu)
+        self._thing = Thing("comparison", "table", table=self.rows)
         self.hint = QLabel(self)
         self.hint.setWordWrap(True)
         self.button = QPushButton("Evaluate all", self)
@@ -137,7 +159,7 @@ class ComparisonViewer(Viewer):
         row = QHBoxLayout()
         row.addStretch(1)
         row.addWidget(self.button)
-        row.addWidget(self.exporter.button(Thing("comparison", "table", table=self.rows)))
+        row.addWidget(self.exporter.button(self._thing))
         layout = QVBoxLayout(self.content)
         layout.setContentsMargins(6, 6, 6, 6)
         layout.addWidget(self.hint)
@@ -152,6 +174,13 @@ class ComparisonViewer(Viewer):
             return f"{random[-1].name} is what any method must beat; it has not been evaluated yet."
         return f"{random[-1].name} reaches {random[-1].evaluation.accuracy:.1%}: any method must beat that."
 
+    def _in_order(self) -> list[Run]:
+        header, runs = self.table.horizontalHeader(), list(self.session.runs)
+        column = header.sortIndicatorSection()
+        if column == AS_THEY_CAME:
+            return runs
+        return ordered(runs, lambda run: row_of(run)[column], is_falling(header))
+
     def _missing(self) -> list[Run]:
         return [run for run in self.session.runs if run.evaluation is None]
 
@@ -164,8 +193,18 @@ class ComparisonViewer(Viewer):
         self.button.setToolTip(why or "Recognise every training picture as if it were not known")
 
     def _on_activated(self, item: QTableWidgetItem) -> None:
-        if item.row() < len(self.session.runs):
-            self.session.select_run(self.session.runs[item.row()].number)
+        if item.row() < len(self._runs):
+            self.session.select_run(self._runs[item.row()].number)
+
+    def menu(self) -> QMenu:
+        """Offer all that can be done with the table."""
+        menu = self.exporter.menu(self._thing)
+        menu.addSeparator()
+        add_order_menu(menu, self.table.horizontalHeader(), TITLES)
+        return menu
+
+    def _on_menu(self, place: QPoint) -> None:
+        self.menu().popup(self.table.viewport().mapToGlobal(place))
 
 
 def _best(column: int, values: list[float | None]) -> float | None:

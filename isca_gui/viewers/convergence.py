@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 INTERVAL = 40  # milliseconds between two drawings: 25 Hz
 MOST_RUNS = 8  # the newest are drawn
+_NARROWEST = 1e-6  # part of the plot
 
 
 class ConvergenceViewer(Viewer):
@@ -54,7 +55,7 @@ class ConvergenceViewer(Viewer):
         self._timer.setInterval(INTERVAL)
         self._timer.timeout.connect(self._on_timer)
         self._build()
-        self.looks.keep(figures=looks.some_of(self.boxes))
+        self.looks.keep(figures=looks.some_of(self.boxes), part=looks.Kept(self._part, self._look_at_part))
         session.step_added.connect(self._on_steps)
         session.runs_changed.connect(self.outdated)
         session.run_selected.connect(self.outdated)
@@ -181,6 +182,18 @@ class ConvergenceViewer(Viewer):
         """Show all epochs, also of those to come."""
         self._by_hand, self._ranges = False, ()
         self._draw_all()
+
+    def _part(self) -> list[float] | None:
+        """Give the epochs and powers of ten that the user looks at; None is all."""
+        ranges = self.plot.plotItem.vb.viewRange()
+        return [float(end) for ends in ranges for end in ends] if self._by_hand else None
+
+    def _look_at_part(self, part: Any) -> None:
+        if part is None:
+            self.fit()
+        elif looks.is_numbers(part, 4) and min(part[1] - part[0], part[3] - part[2]) > _NARROWEST:
+            self.plot.setRange(xRange=part[:2], yRange=part[2:], padding=0, disableAutoRange=True)
+            self._on_moved_by_hand()
 
     def _set_ranges(self) -> None:
         """Make room in steps: axes that change with every epoch cost more than the curves."""

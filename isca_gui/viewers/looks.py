@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from isca_gui.viewers.view import PictureView
 
-_MOST_PIXELS = 1_000_000  # of a side
+_LARGEST = 1_000_000  # pixels of a side, or epochs
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,16 @@ def slider(kept: QSlider) -> Kept:
     return Kept(kept.value, put)
 
 
+def share(read: Callable[[], float], put: Callable[[float], None]) -> Kept:
+    """Keep a number from 0 to 1."""
+
+    def put_share(value: Any) -> None:
+        if type(value) in (int, float) and 0 <= value <= 1:
+            put(float(value))
+
+    return Kept(read, put_share)
+
+
 def combo(kept: QComboBox) -> Kept:
     """Keep which line of a list is chosen, by its words and which of those that have these words it is."""
 
@@ -138,12 +148,17 @@ def view(kept: PictureView) -> Kept:
     return Kept(read, put)
 
 
+def is_numbers(value: Any, count: int) -> bool:
+    """Tell whether this is a list of so many numbers, none of them infinite or not a number."""
+    if not isinstance(value, list) or len(value) != count:
+        return False
+    return all(type(each) in (int, float) and -_LARGEST <= each <= _LARGEST for each in value)
+
+
 def _is_part(value: Any) -> bool:
     """Tell whether this is a zoom, a point of a picture, and the picture's width and height."""
-    if not isinstance(value, list) or len(value) != 5:
+    if not is_numbers(value, 5) or min(value) < 0:
         return False
-    if not all(type(each) in (int, float) and 0 <= each <= _MOST_PIXELS for each in value):
-        return False  # nor infinite, nor no number
     zoom, x, y, width, height = value
     sizes = all(type(each) is int and each > 0 for each in (width, height))
     return sizes and SMALLEST_ZOOM <= zoom <= LARGEST_ZOOM and x <= width and y <= height

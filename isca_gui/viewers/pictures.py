@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import shiboken6
-from PySide6.QtCore import QItemSelectionModel, QRect, Qt, QTimer
+from PySide6.QtCore import QItemSelectionModel, QRect, QSignalBlocker, Qt, QTimer
 from PySide6.QtWidgets import (
     QButtonGroup,
     QHBoxLayout,
@@ -73,8 +73,13 @@ class PicturesViewer(Viewer):
         self._blink.timeout.connect(self._on_blink)
         self._second_seen = False
         self._build()
-        chosen = looks.Kept(lambda: list(self._chosen), self._choose_again)
-        self.looks.keep(mode=looks.one_of(self.modes), chosen=chosen, view=looks.view(self.left.view))
+        self.looks.keep(
+            mode=looks.one_of(self.modes),
+            chosen=looks.Kept(lambda: list(self._chosen), self._choose_again),
+            base=looks.Kept(lambda: self._base, self._pin_again),
+            divider=looks.share(lambda: self.left.divider, self.left.set_divider),
+            view=looks.view(self.left.view),
+        )
         session.dataset_changed.connect(self.outdated)
         session.reference_changed.connect(self.outdated)
         session.stale_changed.connect(self._on_stale_changed)
@@ -129,6 +134,14 @@ class PicturesViewer(Viewer):
         there = [number for number in dict.fromkeys(wanted) if self.model.index_of(number).isValid()]
         if there:
             self.choose(*there)
+
+    def _pin_again(self, kept: object) -> None:
+        """Compare with what a project compares with, if it is there."""
+        if type(kept) is int and self._dataset and 0 <= kept < len(self._dataset.entries):
+            with QSignalBlocker(self._pin):
+                self._pin.setChecked(kept > 0)
+            self._base = kept
+            self._compare()
 
     def _take(self, numbers: Iterable[int]) -> None:
         """Compare the first of some pictures with the base; no more than there are panes."""

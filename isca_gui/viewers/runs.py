@@ -24,12 +24,22 @@ from isca_gui.flow import Flow
 from isca_gui.session import METHOD_TITLES
 from isca_gui.viewers.commands import run_commands, settings_in_short
 from isca_gui.viewers.export import Thing, safe_name
+from isca_gui.viewers.ordering import (
+    AS_THEY_CAME,
+    ORDER_TIP,
+    add_order_menu,
+    is_falling,
+    order,
+    order_by_heading,
+    ordered,
+)
 from isca_gui.viewers.viewer import NextStep, Viewer, need_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from PySide6.QtCore import QObject, QPoint
+    from PySide6.QtWidgets import QMenu
 
     from isca_gui.actions import Actions
     from isca_gui.jobs import JobRunner
@@ -45,7 +55,7 @@ def _last(run: Run, figure: str) -> float:
     return float(getattr(run.model.steps[-1], figure)) if run.model.steps else math.nan
 
 
-# title, what it is, the text in a row, the number to sort and save by
+# title, what it is, the text in a row, the value to put in order and save by
 COLUMNS: tuple[tuple[str, str, Callable[[Run], str], Callable[[Run], object]], ...] = (
     ("No.", "Number of the run", lambda run: str(run.number), lambda run: run.number),
     ("Name", "Double-click or F2 to rename", lambda run: run.name, lambda run: run.name),
@@ -67,6 +77,7 @@ COLUMNS: tuple[tuple[str, str, Callable[[Run], str], Callable[[Run], object]], .
     ("Data", "Whether it was trained on the dataset shown now",
      lambda run: "other data" if run.stale else "current", lambda run: "stale" if run.stale else "current"),
 )  # fmt: skip
+TITLES = [column[0] for column in COLUMNS]
 
 
 class RunsModel(QAbstractTableModel):
@@ -75,20 +86,25 @@ class RunsModel(QAbstractTableModel):
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self.runs: tuple[Run, ...] = session.runs
+        self.runs: tuple[Run, ...] = session.runs  # in the order shown
 
-    def refresh(self) -> None:
-        """Take the session's runs; rows that stay are kept, with what is selected in them."""
+    def refresh(self, column: int = AS_THEY_CAME, falling: bool = False) -> None:
+        """Take the session's runs, in order of a column; rows that stay are kept, with what is selected."""
         before, after = self.runs, self._session.runs
-        if [run.number for run in before] == [run.number for run in after]:
+        if column != AS_THEY_CAME:
+            after = tuple(ordered(after, COLUMNS[column][3], falling))
+        places = {run.number: row for row, run in enumerate(after)}
+        if places.keys() != {run.number for run in before}:
+            self.beginResetModel()
             self.runs = after
-            if after:
-                last = self.index(len(after) - 1, len(COLUMNS) - 1)
-                self.dataChanged.emit(self.index(0, 0), last)
+            self.endResetModel()
             return
-        self.beginResetModel()
+        self.layoutAboutToBeChanged.emit()
+        kept = self.persistentIndexList()
+        moved = [self.index(places[before[each.row()].number], each.column()) for each in kept]
         self.runs = after
-        self.endResetModel()
+        self.changePersistentIndexList(kept, moved)
+        self.layoutChanged.emit()
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
         """One row per run."""
@@ -121,9 +137,9 @@ class RunsModel(QAbstractTableModel):
         """Give a column's title and what it is."""
         if orientation == Qt.Orientation.Horizontal:
             if role == Qt.ItemDataRole.DisplayRole:
-                return COLUMNS[section][0]
+                return TITLES[section]
             if role == Qt.ItemDataRole.ToolTipRole:
-                return COLUMNS[section][1]
+                return f"{COLUMNS[section][1]}. {ORDER_TIP}"
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
@@ -140,8 +156,8 @@ class RunsModel(QAbstractTableModel):
         return True
 
     def table(self) -> list[tuple[object, ...]]:
-        """Give all as a table for a file."""
-        head: list[tuple[object, ...]] = [tuple(column[0] for column in COLUMNS)]
+        """Give all as a table for a file, in the order shown."""
+        head: list[tuple[object, ...]] = [tuple(TITLES)]
         return head + [tuple(column[3](run) for column in COLUMNS) for run in self.runs]
 
 
@@ -156,6 +172,7 @@ class RunsViewer(Viewer):
         super().__init__(session, jobs, actions, parent)
         self.model = RunsModel(session, self)
         self._build()
+        self.looks.keep(order=order(self.table.horizontalHeader(), TITLES))
         for signal in (session.runs_changed, session.run_selected, session.dataset_changed,
                        session.reference_changed):  # fmt: skip
             signal.connect(self.outdated)
@@ -167,7 +184,8 @@ class RunsViewer(Viewer):
 
     def redraw(self) -> None:
         """Show the session's runs and which is selected."""
-        self.model.refresh()
+        header = self.table.horizontalHeader()
+        self.model.refresh(header.sortIndicatorSection(), is_falling(header))
         run = self.session.run
         row = next((row for row, each in enumerate(self.model.runs) if each is run), -1)
         selection = self.table.selectionModel()
@@ -184,7 +202,7 @@ class RunsViewer(Viewer):
         self.table = QTableView(self)
         self.table.setModel(self.model)
         self.table.setAccessibleName("Runs")
-        self.table.setToolTip("Select a run, and all viewers show it")
+        self.table.setToolTip("Select a run, and all viewers show it; a heading puts the runs in order")
         self.table.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
         self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
         self.table.setAlternatingRowColors(True)
@@ -196,6 +214,7 @@ class RunsViewer(Viewer):
         header.setSectionResizeMode(SETTINGS, QHeaderView.ResizeMode.Stretch)  # the rest is seen in full
         header.setMinimumSectionSize(56)
         header.setHighlightSections(False)
+        order_by_heading(header, self.outdated)
         self.table.selectionModel().selectionChanged.connect(self._on_selection_changed)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.table.customContextMenuRequested.connect(self._on_menu)
@@ -293,14 +312,19 @@ class RunsViewer(Viewer):
             if self.session.run is None or self.session.run.number != number:
                 self.session.select_run(number)
 
-    def _on_menu(self, place: QPoint) -> None:
+    def menu(self) -> QMenu:
+        """Offer all that can be done with the table."""
         menu = self.exporter.menu(self._thing)
         menu.addSeparator()
+        add_order_menu(menu, self.table.horizontalHeader(), TITLES)
         for text, button in self.buttons.items():
             action = menu.addAction(text)
             action.setEnabled(button.isEnabled())
             action.triggered.connect(button.click)
-        menu.popup(self.table.viewport().mapToGlobal(place))
+        return menu
+
+    def _on_menu(self, place: QPoint) -> None:
+        self.menu().popup(self.table.viewport().mapToGlobal(place))
 
     def _update_buttons(self) -> None:
         if not self.isVisible():

@@ -127,6 +127,19 @@ def test_sizes_come_back(qtbot: QtBot, window: MainWindow) -> None:
     assert (pictures.height(), lower.height()) == pytest.approx(before, abs=3)
 
 
+def test_a_layout_that_does_not_fit_is_kept_at_any_moment(qtbot: QtBot, window: MainWindow) -> None:
+    window.showNormal()
+    window.resize(700, 600)
+    qtbot.wait(200)
+    areas = {"left": Tabs(("steps",), "steps"), "right": Tabs(("pictures", "comparison"), "comparison")}
+    wide = to_text(Layout(areas, {"left": 0.05, "right": 0.95}, {}))
+    window.show_layout(wide)
+    for _ in range(20):  # before the room is shared out, and after
+        assert window.layout_text() == wide
+        qtbot.wait(20)
+    assert window.docks["steps"].width() > 0.1 * window.width(), "it did not fit"
+
+
 def test_the_steps_take_no_more_than_they_need_at_first(qtbot: QtBot, window: MainWindow) -> None:
     window.showNormal()
     window.resize(1280, 800)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from isca_gui.core import dataset, strength
 from isca_gui.core.progress import run
@@ -32,7 +34,9 @@ if TYPE_CHECKING:
     from isca_gui.core.model import Model
     from isca_gui.main_window import MainWindow
 
-VIEWERS = ("pictures", "bases", "reconstruction", "vote_map", "confusion", "convergence")
+VIEWERS = (
+    *("pictures", "bases", "reconstruction", "vote_map", "confusion", "comparison", "convergence", "runs"),
+)
 
 
 def widget(window: MainWindow, name: str) -> Any:
@@ -51,12 +55,35 @@ def zoom_in(canvas: Any) -> None:
     assert not canvas.view.fitted
 
 
+def click_heading(window: MainWindow, name: str, column: int) -> None:
+    window.show_viewer(name)
+    header = widget(window, name).table.horizontalHeader()
+    place = header.sectionViewportPosition(column) + header.sectionSize(column) // 2
+    QTest.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(place, header.height() // 2))
+
+
+def turn_wheel(qtbot: QtBot, window: MainWindow) -> None:
+    """Zoom into the middle of the curves."""
+    window.show_viewer("convergence")
+    rest(qtbot, window)
+    port = widget(window, "convergence").plot.viewport()
+    place, no = QPointF(port.rect().center()), Qt.MouseButton.NoButton
+    turn = QWheelEvent(
+        *(place, QPointF(port.mapToGlobal(place.toPoint())), QPoint(), QPoint(0, 360), no),
+        *(Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False),
+    )
+    QApplication.sendEvent(port, turn)
+
+
 def change_everything(qtbot: QtBot, window: MainWindow) -> None:
     """Use every control, with the mouse and the keyboard where a person would."""
     look_at_all(qtbot, window)
     pictures = widget(window, "pictures")
     pictures.modes["difference"].click()
+    pictures.choose(3)
+    pictures._pin.click()
     pictures.choose(2, 4)
+    pictures.left.set_divider(0.3)
     bases = widget(window, "bases")
     bases.component.setCurrentIndex(2)
     bases.colours.setCurrentIndex(1)
@@ -68,11 +95,15 @@ def change_everything(qtbot: QtBot, window: MainWindow) -> None:
     votes.maps["severity"].click()
     votes.opacity.setValue(35)
     widget(window, "confusion").every.click()
+    for name, column, times in (("comparison", 6, 1), ("runs", 6, 2)):
+        for _ in range(times):
+            click_heading(window, name, column)
     widget(window, "convergence").boxes["primal"].click()
+    turn_wheel(qtbot, window)
     rest(qtbot, window)
     for canvas in (pictures.left, bases._first, reconstruction.canvases["Original"], votes.canvas):
         zoom_in(canvas)
-    rest(qtbot, window)
+    look_at_all(qtbot, window)
 
 
 @pytest.fixture
@@ -112,12 +143,20 @@ def test_how_viewers_look_comes_back(
     assert looks(other) == before
     assert save(qtbot, other, path) == written, "the layout is that of the project again"
     pictures, votes, bases = (widget(other, name) for name in ("pictures", "vote_map", "bases"))
-    assert (pictures.mode, pictures.shown.others) == ("difference", (2, 4))
+    assert (pictures.mode, pictures.shown.base, pictures.shown.others) == ("difference", 3, (2, 4))
+    assert pictures._pin.isChecked()
+    assert {pane.divider for pane in pictures.panes.panes} == {0.3}
+    assert before["comparison"]["order"] == ["Seconds", False]
+    assert before["runs"]["order"] == ["Objective", True]
     assert (votes.kind, votes.canvas._opacity) == ("severity", 0.35)
     assert [bases._drawing.components, bases.shared.isChecked()] == [(2,), False]
     assert widget(other, "reconstruction").rebuilt.components == 2
     assert widget(other, "confusion").shown_runs()
-    assert not widget(other, "convergence").boxes["primal"].isChecked()
+    convergence = widget(other, "convergence")
+    assert not convergence.boxes["primal"].isChecked()
+    epochs = convergence.plot.plotItem.vb.viewRange()[0]
+    assert epochs == before["convergence"]["part"][:2]
+    assert epochs[1] - epochs[0] < 5, "less than all epochs"
     for name, canvas in (("pictures", pictures.left), ("vote_map", votes.canvas), ("bases", bases._first)):
         assert [canvas.zoom(), canvas.view.x, canvas.view.y] == before[name]["view"][:3]
 
@@ -147,6 +186,8 @@ def test_a_part_that_was_seen_comes_back_over_a_picture_of_another_size(
 
 NONSENSE = [
     *(None, True, 0, -1, 3, 10**30, 1.5, math.nan, "", "x", [], ["x"], [10**30], [None], {}, {"x": 1}),
+    *([1, 0, 0, 1], [0, 1e-320, 0, 1], [0, math.nan, 0, 1], [0, 2, -1, 0.5], [-(10**400), 2, -1, 0.5]),
+    *(["Name", True], ["Name", 1], ["Seconds", None], ["x", True], ["Name"], 0.25, 1.0, -0.0, 1.01),
     *([1.0, 2.0, 3.0], [1, 1, 1, 10**30, 1], [1, 1, 1, 2.5, 3], [math.inf, 1, 1, 9, 9], [1, 99, 1, 9, 9]),
     *([1, 10**400, 1, 9, 9], 10**400, ["x", 10**400], ["all", -1], ["", 0], ["all"], ["Reference", True]),
     *([1, 1, math.nan, 9, 9], [True, 1, 1, 9, 9], [[1], 1, 1, 9, 9], ["1", 1, 1, 9, 9], [0.0, 1, 1, 9, 9]),
@@ -182,7 +223,7 @@ def test_a_project_without_looks_opens(
     assert [each.text for each in changed.session.messages if each.level == "error"] == []
     after = {name: widget(changed, name).looks for name in VIEWERS}
     now = {name: {key: each.read() for key, each in after[name]._kept.items()} for name in VIEWERS}
-    for name in ("vote_map", "confusion", "convergence"):
+    for name in ("vote_map", "confusion", "comparison", "convergence", "runs"):
         assert now[name] == before[name], "they stay as they are"
     assert json.loads(save(qtbot, changed, path))["view"]["viewers"]["confusion"] == before["confusion"]
 

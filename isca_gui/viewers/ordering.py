@@ -1,0 +1,92 @@
+"""Tables that are put in order by a heading: first rising, then falling, then as the rows came."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QActionGroup
+
+from isca_gui.viewers.looks import Kept
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from PySide6.QtWidgets import QHeaderView, QMenu
+
+    Row = TypeVar("Row")
+
+AS_THEY_CAME = -1  # in place of a column
+ORDER_TIP = "Click to put the table in this order; again, falling; a third time, as trained."
+
+
+def ordered(rows: Iterable[Row], value: Callable[[Row], object], falling: bool) -> list[Row]:
+    """Put rows in order of a value; those of which it is not known come last either way."""
+    known: list[Row] = []
+    unknown: list[Row] = []
+    for row in rows:
+        (known if _is_known(value(row)) else unknown).append(row)
+    return sorted(known, key=lambda row: _place(value(row)), reverse=falling) + unknown
+
+
+def _is_known(value: object) -> bool:
+    return value not in (None, "") and not (isinstance(value, float) and math.isnan(value))
+
+
+def _place(value: Any) -> Any:
+    """Give what to compare; numbers within words count as numbers: run 2 comes before run 10."""
+    if not isinstance(value, str):
+        return value
+    parts = re.split(r"(\d+)", value.casefold())
+    return [(len(part.lstrip("0")), part.lstrip("0")) if n % 2 else part for n, part in enumerate(parts)]
+
+
+def order_by_heading(header: QHeaderView, changed: Callable[..., None]) -> None:
+    """Let a heading that is clicked put the table in order; it begins with the rows as they come."""
+    header.setSortIndicator(AS_THEY_CAME, Qt.SortOrder.AscendingOrder)
+    header.setSortIndicatorClearable(True)
+    header.setSortIndicatorShown(True)
+    header.setSectionsClickable(True)
+    header.sortIndicatorChanged.connect(changed)
+
+
+def is_falling(header: QHeaderView) -> bool:
+    """Whether the highest comes first."""
+    return header.sortIndicatorOrder() == Qt.SortOrder.DescendingOrder
+
+
+def add_order_menu(menu: QMenu, header: QHeaderView, titles: Sequence[str]) -> None:
+    """Offer the same without a mouse."""
+    submenu = menu.addMenu("Order by")
+    group = QActionGroup(submenu)
+    for column, title in ((AS_THEY_CAME, "Order of training"), *enumerate(titles)):
+        action = group.addAction(title)
+        action.setCheckable(True)
+        action.setChecked(header.sortIndicatorSection() == column)
+        action.triggered.connect(lambda _, column=column: _turn(header, column))
+    submenu.addActions(group.actions())
+
+
+def _turn(header: QHeaderView, column: int) -> None:
+    """Order by a column; by the one it is ordered by, the other way round."""
+    again = header.sortIndicatorSection() == column and not is_falling(header)
+    header.setSortIndicator(column, Qt.SortOrder.DescendingOrder if again else Qt.SortOrder.AscendingOrder)
+
+
+def order(header: QHeaderView, titles: Sequence[str]) -> Kept:
+    """Keep the order of a table: the title of a column and whether it falls; None is as the rows came."""
+
+    def read() -> list[Any] | None:
+        column = header.sortIndicatorSection()
+        return None if column == AS_THEY_CAME else [titles[column], is_falling(header)]
+
+    def put(value: Any) -> None:
+        if value is None:
+            header.setSortIndicator(AS_THEY_CAME, Qt.SortOrder.AscendingOrder)
+        elif isinstance(value, list) and [type(each) for each in value] == [str, bool] and value[0] in titles:
+            way = Qt.SortOrder.DescendingOrder if value[1] else Qt.SortOrder.AscendingOrder
+            header.setSortIndicator(titles.index(value[0]), way)
+
+    return Kept(read, put)
