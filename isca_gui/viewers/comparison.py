@@ -9,7 +9,6 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
-    QHeaderView,
     QLabel,
     QPushButton,
     QTableWidget,
@@ -21,14 +20,14 @@ from PySide6.QtWidgets import (
 from isca_gui.session import METHOD_TITLES
 from isca_gui.viewers.commands import settings_in_short
 from isca_gui.viewers.export import Thing
-from isca_gui.viewers.ordering import (
+from isca_gui.viewers.run_tables import (
     AS_THEY_CAME,
     ORDER_TIP,
     add_order_menu,
     is_falling,
     order,
-    order_by_heading,
     ordered,
+    set_up,
 )
 from isca_gui.viewers.viewer import NextStep, Viewer, need_run
 
@@ -51,6 +50,7 @@ COLUMNS = (
     ("Objective", "Mean SSIM distance left by the orthonormal basis; low is good", -1),
     ("Seconds", "Time of training; low is good", -1),
 )  # fmt: skip
+SETTINGS = 2  # the column with the room to spare
 TITLES = [title for title, _, _ in COLUMNS]
 _UNKNOWN = "–"
 
@@ -138,15 +138,7 @@ class ComparisonViewer(Viewer):
         self.table.setAccessibleName("Comparison of all runs")
         self.table.setToolTip("All runs; the best figure of each column is bold")
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.table.setSelectionBehavior(QTableWidget.SelectionBehavior.SelectRows)
-        self.table.setSelectionMode(QTableWidget.SelectionMode.SingleSelection)
-        self.table.setAlternatingRowColors(True)
-        self.table.setTabKeyNavigation(False)
-        self.table.verticalHeader().hide()
-        self.table.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 8)
-        self.table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        self.table.horizontalHeader().setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
-        order_by_heading(self.table.horizontalHeader(), self.outdated)
+        set_up(self.table, SETTINGS, self.outdated)
         self.table.itemActivated.connect(self._on_activated)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.table.customContextMenuRequested.connect(self._on_menu)

@@ -11,7 +11,6 @@ from PySide6.QtCore import QAbstractTableModel, QItemSelection, QModelIndex, QPe
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QFileDialog,
-    QHeaderView,
     QLabel,
     QMessageBox,
     QPushButton,
@@ -24,14 +23,14 @@ from isca_gui.flow import Flow
 from isca_gui.session import METHOD_TITLES
 from isca_gui.viewers.commands import run_commands, settings_in_short
 from isca_gui.viewers.export import Thing, safe_name
-from isca_gui.viewers.ordering import (
+from isca_gui.viewers.run_tables import (
     AS_THEY_CAME,
     ORDER_TIP,
     add_order_menu,
     is_falling,
     order,
-    order_by_heading,
     ordered,
+    set_up,
 )
 from isca_gui.viewers.viewer import NextStep, Viewer, need_run
 
@@ -203,18 +202,7 @@ class RunsViewer(Viewer):
         self.table.setModel(self.model)
         self.table.setAccessibleName("Runs")
         self.table.setToolTip("Select a run, and all viewers show it; a heading puts the runs in order")
-        self.table.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
-        self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
-        self.table.setAlternatingRowColors(True)
-        self.table.setTabKeyNavigation(False)
-        self.table.verticalHeader().hide()
-        self.table.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 8)
-        header = self.table.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(SETTINGS, QHeaderView.ResizeMode.Stretch)  # the rest is seen in full
-        header.setMinimumSectionSize(56)
-        header.setHighlightSections(False)
-        order_by_heading(header, self.outdated)
+        set_up(self.table, SETTINGS, self.outdated)
         self.table.selectionModel().selectionChanged.connect(self._on_selection_changed)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.table.customContextMenuRequested.connect(self._on_menu)

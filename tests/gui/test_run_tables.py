@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
 from isca_gui.viewers.comparison import ComparisonViewer
-from isca_gui.viewers.ordering import ordered
+from isca_gui.viewers.run_tables import ordered
 from isca_gui.viewers.runs import NAME, RunsViewer
 
 from .conftest import SETTINGS

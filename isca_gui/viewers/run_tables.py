@@ -1,4 +1,4 @@
-"""Tables that are put in order by a heading: first rising, then falling, then as the rows came."""
+"""Tables of runs: one look, and an order by a heading: first rising, then falling, then as trained."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QActionGroup
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QSizePolicy, QTableView
 
 from isca_gui.viewers.looks import Kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from PySide6.QtWidgets import QHeaderView, QMenu
+    from PySide6.QtWidgets import QMenu
 
     Row = TypeVar("Row")
 
+_FEWEST_ROWS = 4  # that are seen in the smallest window, the headings among them
 AS_THEY_CAME = -1  # in place of a column
 ORDER_TIP = "Click to put the table in this order; again, falling; a third time, as trained."
 
@@ -43,8 +45,22 @@ def _place(value: Any) -> Any:
     return [(len(part.lstrip("0")), part.lstrip("0")) if n % 2 else part for n, part in enumerate(parts)]
 
 
-def order_by_heading(header: QHeaderView, changed: Callable[..., None]) -> None:
-    """Let a heading that is clicked put the table in order; it begins with the rows as they come."""
+def set_up(table: QTableView, stretched: int, changed: Callable[..., None]) -> None:
+    """Let a table have one run in a row, and tell when a heading puts it in another order."""
+    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+    table.setAlternatingRowColors(True)
+    table.setTabKeyNavigation(False)
+    row = table.fontMetrics().height() + 8
+    table.verticalHeader().hide()
+    table.verticalHeader().setDefaultSectionSize(row)
+    table.setMinimumHeight(_FEWEST_ROWS * row)
+    table.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)  # it scrolls itself
+    header = table.horizontalHeader()
+    header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+    header.setSectionResizeMode(stretched, QHeaderView.ResizeMode.Stretch)  # the rest is seen in full
+    header.setMinimumSectionSize(56)
+    header.setHighlightSections(False)
     header.setSortIndicator(AS_THEY_CAME, Qt.SortOrder.AscendingOrder)
     header.setSortIndicatorClearable(True)
     header.setSortIndicatorShown(True)
