@@ -118,6 +118,7 @@ class Recovery(QObject):
                     "warning", f"Work cannot be put into safety ({result}). Save the project.", repr(result)
                 )
             self._warned = True
+            self._later()  # a disk that is full now may have room in half a minute
             return
         self._kept, self._warned = result, False
         if live is not None:

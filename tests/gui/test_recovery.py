@@ -268,6 +268,9 @@ def test_where_nothing_can_be_written_it_is_told_once(
     window.session.set_settings(TrainingSettings(components=3))
     qtbot.wait(round(1000 * (INTERVAL + 0.6)))
     assert len(told()) == 1
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "folder"))
+    qtbot.waitUntil(lambda: len(folders()) == 1 and window.recovery._kept is not None, timeout=10_000)
+    assert len(told()) == 1, "as soon as it can be written it is, with nothing changed meanwhile"
 
 
 # --- the offer ----------------------------------------------------------------------------------------------
