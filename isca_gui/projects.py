@@ -287,8 +287,11 @@ class Projects(QObject):
         )
 
     def _on_answered(self, answer: int, then: Callable[[], object]) -> None:
+        def saved() -> None:  # what was changed while it was written is written too
+            self._on_answered(SAVE if self.unsaved else DISCARD, then)
+
         if answer == SAVE:
-            self._when_stopped(lambda: self.save(then))
+            self._when_stopped(lambda: self.save(saved))
         elif answer == DISCARD:
             then()
 

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -474,6 +475,22 @@ def test_saved_when_asked_then_closed(
     qtbot.waitUntil(lambda: not worked.isVisible(), timeout=20_000)
     assert len(project.read(tmp_path / f"late{SUFFIX}").runs) == 2
     assert not lock_of(str(tmp_path / f"late{SUFFIX}")).exists()
+
+
+def test_what_is_changed_while_it_is_saved_is_saved_before_it_closes(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, open_window: Any
+) -> None:
+    path = save(qtbot, worked, tmp_path / "work.iscaproj")
+    worked.session.set_settings(replace(worked.session.settings, seed=5))
+    close_by_hand(worked)
+    answer(QMessageBox.StandardButton.Save)
+    assert worked.jobs.running("project")
+    worked.session.set_settings(replace(worked.session.settings, seed=6))
+    qtbot.waitUntil(lambda: not worked.isVisible(), timeout=10_000)
+    other = open_window()
+    other.projects.open(path)
+    rest(qtbot, other)
+    assert other.session.settings.seed == 6
 
 
 def test_discarded_when_asked_it_closes(qtbot: QtBot, worked: MainWindow) -> None:
