@@ -14,6 +14,7 @@ from PySide6.QtGui import QImage
 
 from isca_gui import pace
 from isca_gui.core import dataset, dataset_files, image, samples, ssim, strength
+from isca_gui.core.decoding import check_size
 from isca_gui.core.distortions import DISTORTIONS
 from isca_gui.core.parallel import Tick
 from isca_gui.core.progress import Progress
@@ -82,20 +83,18 @@ class Actions(QObject):
         """Open one of the bundled pictures as the reference."""
         self.open_picture(f"{samples.PREFIX}{name}")
 
-    def use_picture(self, name: str, picture: Picture) -> None:
-        """Take a picture that is there already (pasted) as the reference."""
-        if min(picture.shape) < 8:
-            self._session.say("error", f"The picture '{name}' is smaller than one block of 8×8 pixels.")
-            return
-        self._session.set_reference(Reference(name, picture))
-
     def use_image(self, name: str, pasted: QImage) -> None:
         """Take an image of the clipboard as the reference."""
+        try:
+            check_size(pasted.width(), pasted.height(), min_side=8)
+        except image.ImageError as error:
+            self._session.say("error", f"The picture '{name}' cannot be used: {error}")
+            return
         self._jobs.run(
             "open",
             f"Opening {name}",
             lambda: grey(pasted),
-            done=lambda picture: self.use_picture(name, picture),
+            done=lambda picture: self._session.set_reference(Reference(name, picture)),
         )
 
     # --- dataset --------------------------------------------------------------------------------------------
@@ -316,8 +315,9 @@ def grey(pasted: QImage) -> Picture:
     wide = pasted.convertToFormat(QImage.Format.Format_RGBA8888)
     height, width = wide.height(), wide.width()
     pixels = np.frombuffer(wide.constBits(), np.uint8).reshape(height, wide.bytesPerLine())[:, : 4 * width]
-    colours = pixels.reshape(height, width, 4)[:, :, :3].astype(np.float32) / np.float32(255)
-    return np.ascontiguousarray(colours @ np.array(image.LUMA, np.float32))
+    channels = pixels.reshape(height, width, 4).astype(np.float32) / np.float32(255)
+    level = channels[..., :3] @ np.array(image.LUMA, np.float32)
+    return np.ascontiguousarray(1 + channels[..., 3] * (level - 1))  # what is transparent lies on white
 
 
 def make_preview(reference: Picture, kind: str, mse: float, seed: int) -> Preview:

@@ -118,15 +118,11 @@ class MainWindow(ArrangedWindow):
 
     def save_model(self) -> None:
         """Ask for a name and save the selected run's model."""
-        run = self.session.run
-        if run is None:
+        if self.session.run is None:
             self.session.say("warning", "There is no model yet. Train one first.")
             return
-        path, _ = QFileDialog.getSaveFileName(
-            self, "Save the model", f"{run.name}{SUFFIX}", f"Models (*{SUFFIX})"
-        )
-        if path:
-            self.commands_.save_model(run, path)
+        runs: Any = self.docks["runs"].widget()
+        runs.ask_export()
 
     def toggle_full_screen(self) -> None:
         """Use the whole screen, or go back."""

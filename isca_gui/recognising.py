@@ -6,7 +6,7 @@ import csv
 import io
 import os
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -144,9 +144,15 @@ class Recognising(QObject):
             if isinstance(result, Exception):
                 self._refuse(wanted, explain(result))
             elif wanted.again:
-                self._session.replace_tested(result)
+                self._replace(result)
             else:
                 self._session.add_tested(result)
+
+    def _replace(self, tested: Tested) -> None:
+        """Put an answer in the place of the one before; the truth may have been told meanwhile."""
+        for old in self._session.tested:
+            if old.number == tested.number:
+                self._session.replace_tested(replace(tested, truth=old.truth))
 
     def _refuse(self, wanted: _Wanted, why: str) -> None:
         self._session.say("error", f"{wanted.name} was not recognised: {why}", wanted.path or "")

@@ -290,8 +290,7 @@ class RunsViewer(Viewer):
 
     def _on_export_chosen(self, path: str) -> None:
         if self.session.run is not None:
-            chosen = path if Path(path).suffix else f"{path}.isca"
-            self.actions_.save_model(self.session.run, chosen)
+            self.actions_.save_model(self.session.run, path if Path(path).suffix else f"{path}.isca")
 
     def _on_selection_changed(self, _: QItemSelection, __: QItemSelection) -> None:
         rows = self.table.selectionModel().selectedRows()

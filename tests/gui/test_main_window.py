@@ -205,15 +205,24 @@ def test_a_picture_is_pasted(qtbot: QtBot, window: MainWindow) -> None:
     assert window.session.reference is not None
     assert window.session.reference.picture.shape == (10, 20)
     assert np.allclose(window.session.reference.picture, 0.114, atol=1e-4)
+    for wide, high, why in ((4, 90, "smaller than one block"), (16_400, 9, "at most 16384 pixels a side")):
+        QApplication.clipboard().setImage(QImage(wide, high, QImage.Format.Format_RGB32))
+        action_of(window, "Ctrl+V").trigger()
+        rest(qtbot, window)
+        assert why in window.session.messages[-1].text
+        assert window.session.reference.picture.shape == (10, 20)
     QApplication.clipboard().setText("no picture")
     action_of(window, "Ctrl+V").trigger()
     assert "no picture on the clipboard" in window.session.messages[-1].text
 
 
-def test_grey_is_as_files_are_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("channels", "form"), [(3, QImage.Format.Format_RGB888), (4, QImage.Format.Format_RGBA8888)]
+)
+def test_grey_is_as_files_are_read(tmp_path: Path, channels: int, form: QImage.Format) -> None:
     random = np.random.default_rng(0)
-    pixels = random.integers(0, 256, (9, 13, 3), dtype=np.uint8)
-    pasted = QImage(pixels.data, 13, 9, 39, QImage.Format.Format_RGB888)
+    pixels = random.integers(0, 256, (9, 13, channels), dtype=np.uint8)
+    pasted = QImage(pixels.data, 13, 9, 13 * channels, form)
     pasted.save(str(tmp_path / "a.png"))
     assert np.abs(grey(pasted) - image.read(tmp_path / "a.png")).max() < 1e-6
 

@@ -147,8 +147,11 @@ def test_a_hidden_truth_stays_hidden(qtbot: QtBot, votes: VoteMapViewer, with_ru
     with_run.rest(qtbot)
     assert "truth" not in votes.note.text().lower()
     number = with_run.session.test.number  # type: ignore[union-attr]
+    with_run.actions.recognise_again()
     with_run.actions.reveal(number)
     assert "In truth" in votes.note.text()
+    with_run.rest(qtbot)
+    assert "In truth" in votes.note.text(), "told while it was recognised again"
 
 
 # --- confusion ------------------------------------------------------------------------------------------
