@@ -241,7 +241,7 @@ class Actions(QObject):
         run = self._session.run
         if run is not None:
             self.evaluate(run.number)
-            self.recognise_again([test for test in self._session.tested if test.recognition is None])
+            self.recognise_again([test for test in self._session.tested if test.verdict is None])
 
     def _on_training_failed(self, error: Exception) -> None:
         self._session.end_run(None)

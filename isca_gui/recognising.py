@@ -185,7 +185,7 @@ def _write_table(path: str | os.PathLike[str], tested: Iterable[Tested], refused
     rows = [list(answers.COLUMNS)]
     for test in tested:
         height, width = test.picture.shape
-        found, name = test.recognition, test.path or test.name
+        found, name = test.verdict, test.path or test.name
         missing = {"file": name, "error": "There was no model yet."}
         rows.append(answers.row(answers.entry(name, found, width, height) if found else missing))
     rows += [answers.row({"file": each.path or each.name, "error": each.error}) for each in refused]

@@ -160,7 +160,7 @@ class Session(QObject):
     def tested_stale(self, tested: Tested) -> bool:
         """Whether a verdict comes from another run than the selected one, or from a stale one."""
         run = self.run
-        return tested.recognition is not None and (run is None or run.stale or tested.run != run.number)
+        return tested.verdict is not None and (run is None or run.stale or tested.run != run.number)
 
     # --- reference, spec, dataset ---------------------------------------------------------------------------
 

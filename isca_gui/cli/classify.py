@@ -98,7 +98,7 @@ def _fail(write: Callable[[dict[str, Any]], None], name: str, error: str) -> boo
 def entry(answer: Answer) -> dict[str, Any]:
     """Describe a recognised picture for a JSON document."""
     assert answer.recognition is not None
-    return answers.entry(answer.name, answer.recognition, answer.width, answer.height)
+    return answers.entry(answer.name, answer.recognition.verdict, answer.width, answer.height)
 
 
 # --- what is asked for --------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from isca_gui.core.recognition import Recognition
+    from isca_gui.core.recognition import Verdict
 
 KEYS = (
     *("file", "label", "parts", "share", "runner_up", "runner_up_share", "margin", "severity"),
@@ -15,11 +15,10 @@ KEYS = (
 COLUMNS = (*KEYS, "error")
 
 
-def entry(name: str, recognition: Recognition, width: int, height: int) -> dict[str, Any]:
+def entry(name: str, verdict: Verdict, width: int, height: int) -> dict[str, Any]:
     """Describe a recognised picture; `width` and `height` are its file's, and the keys stay as they are."""
     from isca_gui.core.distortions import UNDECIDED_LABEL
 
-    verdict = recognition.verdict
     fields: dict[str, Any] = {
         "file": name,
         **vars(verdict),

@@ -147,6 +147,12 @@ def check_seed(seed: int) -> None:
         raise SettingsError(f"the seed is a whole number from 0 to 2⁶³ − 1, not {seed}")
 
 
+def number_text(number: float) -> str:
+    """Write a number as short as can be, so that it is read back as the same number."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(float(number))
+
+
 def parse_levels(text: str) -> tuple[float, ...]:
     """Read MSE levels from `from:to:step` or a list such as `45,90,200`."""
     try:

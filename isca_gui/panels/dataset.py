@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from isca_gui.core.dataset_files import DESCRIPTION
 from isca_gui.core.distortions import DISTORTIONS, TABLE
-from isca_gui.core.settings import DatasetSpec, SettingsError, parse_levels
+from isca_gui.core.settings import DatasetSpec, SettingsError, number_text, parse_levels
 from isca_gui.panels.made import MadeModel
 from isca_gui.panels.preview import MseBox, PreviewBox, chip
 from isca_gui.panels.seed import SeedBox
@@ -221,7 +221,7 @@ class DatasetPanel(StepPanel):
     def _write_levels(self, levels: tuple[float, ...]) -> None:
         """Write levels into the fields of the mode that is chosen, as far as they go in there."""
         if self.mode_box.currentIndex() == 1:
-            self.list_edit.setText(", ".join(f"{level:g}" for level in levels))
+            self.list_edit.setText(", ".join(map(number_text, levels)))
             return
         for box, value in zip(
             (self.from_box, self.to_box, self.step_box), _range_of(levels) or (), strict=False

@@ -9,7 +9,15 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QLineEdit, QSpinBox, QVBoxLayout, QWidget
 
 from isca_gui.core.kernels import KERNELS
-from isca_gui.core.settings import METHODS, METRICS, PRECISIONS, SOLVERS, SettingsError, TrainingSettings
+from isca_gui.core.settings import (
+    METHODS,
+    METRICS,
+    PRECISIONS,
+    SOLVERS,
+    SettingsError,
+    TrainingSettings,
+    number_text,
+)
 from isca_gui.panels.step import Disclosure, describe, set_property
 from isca_gui.session import METHOD_TITLES
 
@@ -207,7 +215,7 @@ class SettingsForm(QWidget):
             editor.setValue(value or 0)
         else:
             editor.setPlaceholderText(f"as published ({published:g})" if field.name in _OPTIONAL else "")
-            editor.setText("" if value is None else f"{value:g}")
+            editor.setText("" if value is None else number_text(value))
 
     def _enable(self, field: Field, why_not: str) -> None:
         editor = self.editors[field.name]

@@ -73,7 +73,7 @@ class GuessBar(QWidget):
 
     def _compared(self, test: Tested) -> str:
         kinds, _ = truth_of(test)
-        found = test.recognition.verdict if test.recognition is not None else None
+        found = test.verdict
         program = _title("+".join(found.parts) or found.label) if found is not None else "nothing yet"
         right = found is not None and set(found.parts) == set(kinds)
         strength = f", MSE about {found.severity:.0f}" if found is not None and found.severity else ""
@@ -92,8 +92,7 @@ class GuessBar(QWidget):
         asked = [test for test in self._session.tested if test.number in self._guesses and not secret(test)]
         yours = sum(self._guesses[test.number] in truth_of(test)[0] for test in asked)
         its = sum(
-            test.recognition is not None and set(test.recognition.verdict.parts) == set(truth_of(test)[0])
-            for test in asked
+            test.verdict is not None and set(test.verdict.parts) == set(truth_of(test)[0]) for test in asked
         )
         return yours, its, len(asked)
 

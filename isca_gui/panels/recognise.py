@@ -168,14 +168,13 @@ class RecognisePanel(StepPanel):
     def _item(self, test: Tested) -> QTreeWidgetItem:
         if secret(test):
             return _secret(test)
-        recognition = test.recognition
-        verdict = recognition.verdict.label if recognition is not None else ""
-        strength = f"{recognition.verdict.severity:.0f}" if recognition is not None else ""
-        item = QTreeWidgetItem([test.name, verdict or "not yet", strength])
+        found = test.verdict
+        strength = f"{found.severity:.0f}" if found is not None else ""
+        item = QTreeWidgetItem([test.name, found.label if found is not None else "not yet", strength])
         item.setData(0, _NUMBER, test.number)
-        if recognition is not None:
-            item.setIcon(1, chip(verdict))
-            item.setToolTip(1, recognition.verdict.sentence)
+        if found is not None:
+            item.setIcon(1, chip(found.label))
+            item.setToolTip(1, found.sentence)
         item.setToolTip(0, test.path or test.name)
         item.setTextAlignment(2, Qt.AlignmentFlag.AlignRight)
         return item
@@ -288,7 +287,7 @@ def _words(test: Tested | None) -> str:
     if secret(test):
         return ASK
     truth = "" if test.truth.startswith(HIDDEN) or not test.truth else f"\nTruth: {test.truth}."
-    found = test.recognition.verdict.sentence if test.recognition is not None else "Not recognised yet."
+    found = test.verdict.sentence if test.verdict is not None else "Not recognised yet."
     return f"{found}{truth}"
 
 

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import DatasetSpec, TrainingSettings, number_text
 
 if TYPE_CHECKING:
     from isca_gui.core.dataset import Dataset
@@ -68,7 +68,7 @@ def dataset_command(spec: DatasetSpec, picture: str, folder: str) -> str:
     if spec.kinds != usual.kinds:
         words += ["--kinds", ",".join(spec.kinds)]
     if spec.levels != usual.levels:
-        words += ["--levels", ",".join(f"{level:g}" for level in spec.levels)]
+        words += ["--levels", ",".join(map(number_text, spec.levels))]
     if spec.seed != usual.seed:
         words += ["--seed", str(spec.seed)]
     return shlex.join(words)

@@ -165,9 +165,9 @@ def _writer(thing: Thing, suffix: str) -> Callable[[], bytes]:
         return lambda: drawing
     if suffix == ".csv" and thing.table is not None:
         table = [tuple(row) for row in thing.table()]
-        return lambda: comma_separated(table).encode("utf-8")
+        return lambda: comma_separated(table).encode("utf-8", "backslashreplace")  # names may be any bytes
     text = thing.text() if thing.text is not None else ""
-    return lambda: text.encode("utf-8")
+    return lambda: text.encode("utf-8", "backslashreplace")
 
 
 def png(image: QImage) -> bytes:

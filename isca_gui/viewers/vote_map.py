@@ -291,7 +291,8 @@ class VoteMapViewer(Viewer):
             button.setToolTip("Copy or save the verdict" if found else "There is no verdict yet.")
         if found is None:
             self.legend.set_shares({})
-            self.verdict.setText(GUESS_FIRST if secret else _NOT_YET)
+            known = tested.stored.sentence if tested.stored is not None else _NOT_YET
+            self.verdict.setText(GUESS_FIRST if secret else known)
         else:
             self.legend.set_shares(ordered_shares(found))
             self.verdict.setText(found.verdict.sentence)

@@ -222,6 +222,20 @@ def test_fields_edit_the_spec_and_can_be_undone(with_reference: Studio, dataset_
     assert dataset_panel.to_box.value() == 400
 
 
+def test_numbers_of_many_digits_stay_as_they_are(
+    with_reference: Studio, dataset_panel: DatasetPanel, training_panel: TrainingPanel
+) -> None:
+    session = with_reference.session
+    levels = (0.1234567891, 1234.56789, 60_000.000001)
+    session.set_spec(replace(session.spec, levels=levels))
+    dataset_panel.kind_boxes["jpeg"].click()
+    assert session.spec.levels == levels, "only the kinds have changed"
+    session.set_settings(replace(session.settings, method="kernel-isca", kernel="rbf", gamma=0.123456789012))
+    for name in ("gamma", "rho", "eta"):
+        training_panel.form.editors[name].editingFinished.emit()  # somebody goes through the fields
+    assert session.settings.gamma == 0.123456789012
+
+
 def test_levels_as_a_list(with_reference: Studio, dataset_panel: DatasetPanel) -> None:
     session = with_reference.session
     dataset_panel.mode_box.setCurrentIndex(1)

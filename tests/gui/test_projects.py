@@ -154,6 +154,32 @@ def test_everything_comes_back(qtbot: QtBot, worked: MainWindow, tmp_path: Path,
     assert other.windowTitle() == f"all{SUFFIX}[*] — ISCA Studio"
 
 
+def test_a_verdict_of_a_run_that_was_deleted_stays(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, open_window: Any
+) -> None:
+    said = worked.session.tested[0].verdict
+    assert said is not None
+    worked.session.remove_run(1)
+    worked.commands_.save_answers(tmp_path / "before.csv")
+    path = save(qtbot, worked, tmp_path / f"all{SUFFIX}")
+    worked.close()
+    other = open_window()
+    other.projects.open(path)
+    rest(qtbot, other)
+    other.session.select_tested(1)
+    assert other.session.test.recognition is None, "nobody is left to draw its map"
+    panel = other.recognise_panel
+    assert panel.list.topLevelItem(0).text(1) == said.label
+    assert said.sentence in panel.words.text()
+    other.show_viewer("vote_map")
+    votes: Any = other.docks["vote_map"].widget()
+    assert votes.verdict.text() == said.sentence
+    assert votes.again.isVisible()
+    other.commands_.save_answers(tmp_path / "after.csv")
+    rest(qtbot, other)
+    assert (tmp_path / "after.csv").read_bytes() == (tmp_path / "before.csv").read_bytes()
+
+
 def test_saved_opened_and_saved_it_is_the_same_in_every_byte(
     qtbot: QtBot, worked: MainWindow, tmp_path: Path, open_window: Any
 ) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QWidget
@@ -16,9 +19,9 @@ from isca_gui import theme
 from isca_gui.core import ssim, training
 from isca_gui.core.distortions import mse
 from isca_gui.core.progress import run as finish
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import DatasetSpec, TrainingSettings, parse_levels
 from isca_gui.viewers.bases import BasesViewer
-from isca_gui.viewers.commands import run_commands, settings_in_short, train_command
+from isca_gui.viewers.commands import dataset_command, run_commands, settings_in_short, train_command
 from isca_gui.viewers.convergence import ConvergenceViewer
 from isca_gui.viewers.reconstruction import ReconstructionViewer
 from isca_gui.viewers.runs import NAME, RunsViewer
@@ -310,14 +313,28 @@ def test_the_command_is_the_one_that_gives_the_same(qtbot: QtBot, with_run: Stud
     ],
 )  # fmt: skip
 def test_commands_are_read_back_as_the_same_settings(settings: TrainingSettings) -> None:
-    import shlex
-
     from isca_gui import cli
     from isca_gui.cli import train
 
     words = shlex.split(train_command(settings, "data", "out.isca"))
     arguments = cli._parser().parse_args(words[1:])
     assert train._settings(arguments, None).resolved() == settings.resolved()
+
+
+@given(
+    st.lists(st.floats(0.001, 65_025), min_size=1, max_size=5, unique=True).map(sorted),
+    st.integers(0, 2**63 - 1),
+)
+def test_the_command_of_a_dataset_is_read_back_as_the_same_spec(levels: list[float], seed: int) -> None:
+    from isca_gui import cli
+
+    spec = DatasetSpec(("blur", "jpeg"), tuple(levels), seed)
+    arguments = cli._parser().parse_args(shlex.split(dataset_command(spec, "a b.png", "out"))[1:])
+    assert (arguments.kinds, parse_levels(arguments.levels), arguments.seed) == (
+        "blur,jpeg",
+        spec.levels,
+        seed,
+    )
 
 
 def test_commands_name_the_dataset_too(small: Dataset) -> None:
