@@ -1,26 +1,32 @@
 """What comes back at the next start: window, recent files, last settings, presets, theme.
 
 A JSON file in the user's configuration folder. Reading is tolerant: whatever is missing, broken or from
-another version is left at its default, each value on its own.
+another version is left at its default, each value on its own. Several windows may be open: each writes only
+what it has changed itself.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
+import time
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from isca_gui.core import files
 from isca_gui.core.fields import has_type
+from isca_gui.core.lock import Lock, Locked
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.core.user_folders import user_folder
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
 
 MOST_RECENT = 10
 _LARGEST = 4 * 2**20
+_PATIENCE = 2.0  # seconds to wait for another window that is writing
 Settings = TypeVar("Settings", DatasetSpec, TrainingSettings)
 
 
@@ -29,8 +35,7 @@ class Preferences:
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self.path = Path(path) if path is not None else user_folder("config") / "preferences.json"
-        self.problem = ""  # why the file could not be used, for a message
-        stored = self._read()
+        stored, self.problem = _read(self.path)  # why the file could not be used, for a message
         self.geometry = _text(stored.get("geometry"))
         self.layout = _text(stored.get("layout"))
         self.theme = _text(stored.get("theme")) or "system"
@@ -44,6 +49,7 @@ class Preferences:
             for name, value in (presets.items() if isinstance(presets, dict) else ())
         }
         self.presets = {name: value for name, value in found.items() if value is not None}
+        self._before = self._document()  # as it was when last read or written here
 
     def add_recent(self, path: str) -> None:
         """Put a file in front of the recent ones."""
@@ -53,9 +59,8 @@ class Preferences:
         """Put a project in front of the recent ones."""
         self.recent_projects = _in_front(path, self.recent_projects)
 
-    def text(self) -> str:
-        """Give what the file is to hold."""
-        document = {
+    def _document(self) -> dict[str, Any]:
+        return {
             "schema": 1,
             "geometry": self.geometry,
             "layout": self.layout,
@@ -66,25 +71,63 @@ class Preferences:
             "settings": asdict(self.settings),
             "presets": {name: asdict(value) for name, value in self.presets.items()},
         }
-        return json.dumps(document, indent=1)
 
     def save(self) -> None:
         """Write the file, whole or not at all; raises OSError where it cannot be written."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        files.write_text(self.path, self.text())
+        ours = self._document()
+        with _turn(self.path.with_name(f".{self.path.name}.lock")):
+            there, _ = _read(self.path)
+            files.write_text(self.path, json.dumps(_merged(self._before, ours, there), indent=1))
+        self._before = ours
 
-    def _read(self) -> dict[str, Any]:
+
+def _read(path: Path) -> tuple[dict[str, Any], str]:
+    """Give what the file holds, and why it cannot be used."""
+    try:
+        with open(path, "rb") as stream:
+            stored = json.loads(stream.read(_LARGEST).decode("utf-8"))
+    except FileNotFoundError:
+        return {}, ""
+    except (OSError, ValueError, RecursionError) as error:
+        return {}, f"The preferences in '{path}' could not be read ({error}); all are as at first."
+    return (stored if isinstance(stored, dict) else {}), ""
+
+
+@contextlib.contextmanager
+def _turn(lock: Path) -> Iterator[None]:
+    """Let one window read and write at a time; whoever waits too long goes on all the same."""
+    taken, end = None, time.monotonic() + _PATIENCE
+    while taken is None and time.monotonic() < end:
         try:
-            with open(self.path, "rb") as stream:
-                stored = json.loads(stream.read(_LARGEST).decode("utf-8"))
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValueError, RecursionError) as error:
-            self.problem = (
-                f"The preferences in '{self.path}' could not be read ({error}); all are as at first."
-            )
-            return {}
-        return stored if isinstance(stored, dict) else {}
+            taken = Lock(lock)
+        except Locked:
+            time.sleep(0.005)
+        except OSError:  # nothing can be written there: the file itself will tell
+            break
+    try:
+        yield
+    finally:
+        if taken is not None:
+            taken.release()
+
+
+def _merged(before: dict[str, Any], ours: dict[str, Any], there: dict[str, Any]) -> dict[str, Any]:
+    """Put what we have changed into what the file holds by now; others may have written it meanwhile."""
+    merged = there | {name: value for name, value in ours.items() if name not in there}
+    for name, value in ours.items():
+        found = there.get(name)
+        if value == before[name]:
+            continue
+        if isinstance(value, dict) and name == "presets" and isinstance(found, dict):
+            mine = {key: each for key, each in value.items() if each != before[name].get(key)}
+            gone = before[name].keys() - value.keys()
+            merged[name] = {key: each for key, each in found.items() if key not in gone} | mine
+        elif isinstance(value, list) and isinstance(found, list):
+            merged[name] = [*value, *(each for each in found if each not in value)][:MOST_RECENT]
+        else:
+            merged[name] = value
+    return merged
 
 
 def _text(value: Any) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from isca_gui.core.lock import Lock
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.core.user_folders import user_folder
 from isca_gui.preferences import MOST_RECENT, Preferences
@@ -93,3 +95,51 @@ def test_one_broken_value_does_not_take_the_others_with_it(tmp_path: Path) -> No
 def test_an_unreadable_file_is_told(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     assert "folder" in Preferences(tmp_path / "folder").problem
+
+
+# --- two windows ----------------------------------------------------------------------------------------
+
+
+def test_each_window_writes_only_what_it_has_changed(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    Preferences(path).save()
+    one, other = Preferences(path), Preferences(path)
+    one.presets["mine"] = TrainingSettings(components=2)
+    one.theme = "dark"
+    one.add_recent("a.png")
+    one.save()
+    other.presets["yours"] = TrainingSettings(components=3)
+    other.add_recent("b.png")
+    other.settings = TrainingSettings(epochs=7)
+    other.save()
+    both = Preferences(path)
+    assert both.presets == {"mine": TrainingSettings(components=2), "yours": TrainingSettings(components=3)}
+    assert (both.theme, both.recent, both.settings.epochs) == ("dark", ["b.png", "a.png"], 7)
+    one.save()
+    other.save()
+    assert vars(Preferences(path)) == vars(both), "nothing was changed since"
+    del one.presets["mine"]
+    one.save()
+    assert Preferences(path).presets == {"yours": TrainingSettings(components=3)}
+
+
+def test_what_a_newer_version_has_written_stays(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    path.write_text('{"from the future": [1, 2]}')
+    written = Preferences(path)
+    written.theme = "dark"
+    written.save()
+    assert json.loads(path.read_text())["from the future"] == [1, 2]
+    assert Preferences(path).theme == "dark"
+
+
+def test_a_lock_that_is_never_given_back_does_not_keep_the_window_open(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    lock = Lock(tmp_path / ".preferences.json.lock")
+    written = Preferences(path)
+    written.theme = "dark"
+    begin = time.monotonic()
+    written.save()
+    assert time.monotonic() - begin < 5
+    lock.release()
+    assert Preferences(path).theme == "dark"

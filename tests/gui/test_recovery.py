@@ -479,6 +479,7 @@ for number in range(150):
     written = Preferences(sys.argv[1])
     assert not written.problem, written.problem
     written.add_recent(f"{sys.argv[2]}-{number}")
+    written.presets[f"{sys.argv[2]}-{number}"] = written.settings
     written.save()
 """
 
@@ -488,4 +489,5 @@ def test_two_instances_do_not_break_each_others_preferences(tmp_path: Path) -> N
     both = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), name], cwd=ROOT) for name in "ab"]
     assert [process.wait(60) for process in both] == [0, 0]
     assert Preferences(path).recent[0] in ("a-149", "b-149")
+    assert len(Preferences(path).presets) == 300, "none of the other's was lost"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["preferences.json"]
