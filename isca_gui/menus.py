@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 
 from isca_gui import theme
+from isca_gui.steady import as_it_is
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,7 +136,7 @@ def _add_recent(window: Any, menu: QMenu) -> None:
         shown[:] = [recent]
         menu.clear()
         for path in recent:
-            action = menu.addAction(path)
+            action = menu.addAction(as_it_is(path))
             action.triggered.connect(lambda _=False, path=path: window.projects.open(path))
         if not menu.actions():
             menu.addAction("No project was opened before").setEnabled(False)

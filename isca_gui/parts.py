@@ -72,6 +72,7 @@ class Tested:
     truth: str = ""
     path: str | None = None
     stored: Verdict | None = None  # of a project's file, until the picture is recognised anew
+    left_out: int | None = None  # the run's training picture that this is, recognised as if it were not known
 
     @property
     def verdict(self) -> Verdict | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -197,7 +197,7 @@ class Projects(QObject):
                     known = {test.number: test for test in self._session.tested}
                     old = known.get(report[0])
                     if old is not None and old.recognition is None:
-                        self._session.replace_tested(report[1])
+                        self._session.replace_tested(replace(old, recognition=report[1]))
 
         if work.tested:
             title = "Recognising the project's pictures"

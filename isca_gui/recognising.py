@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from PySide6.QtCore import QObject
 
 from isca_gui.core import answers, files, image, samples, strength
@@ -20,7 +21,6 @@ from isca_gui.session import Refused, Tested
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from isca_gui.core.model import Model
@@ -43,6 +43,7 @@ class _Wanted:
     truth: str = ""
     made: tuple[Picture, str, float, int] | None = None  # the picture to distort, kind, MSE and seed
     again: bool = False
+    left_out: int | None = None  # the training picture that it is
 
 
 class Recognising(QObject):
@@ -77,10 +78,25 @@ class Recognising(QObject):
         """Take pictures that were recognised before."""
         self._want(
             [
-                _Wanted(test.number, test.name, test.picture, test.path, test.truth, again=True)
+                _Wanted(
+                    test.number,
+                    test.name,
+                    test.picture,
+                    test.path,
+                    test.truth,
+                    again=True,
+                    left_out=self._left_out(test),
+                )
                 for test in tested
             ]
         )
+
+    def _left_out(self, test: Tested) -> int | None:
+        """Give which training picture of the selected run a test is, if it was left out and is one still."""
+        run, data, number = self._session.run, self._session.dataset, test.left_out
+        if run is None or run.stale or data is None or number is None or number >= len(data.entries):
+            return None
+        return number if np.array_equal(data.pictures[number], test.picture) else None
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all answers to a table, those that could not be given with the reason."""
@@ -119,15 +135,27 @@ class Recognising(QObject):
             done += 1
             try:
                 picture = _picture_of(wanted)
-                recognition = self._recogniser_of(run).recognise(picture) if run is not None else None
+                recogniser = self._recogniser_of(run) if run is not None else None
+                found = recogniser.recognise_anew(picture, wanted.left_out) if recogniser else None
             except Exception as error:  # noqa: BLE001 - one bad picture must not end the others
                 yield wanted, error
                 continue
-            number = run.number if run is not None else 0
-            tested = Tested(
-                wanted.number, wanted.name, picture, recognition, number, wanted.truth, wanted.path
+            number, name = run.number if run is not None else 0, wanted.name
+            if run is not None and wanted.left_out is not None:
+                name = left_out_name(run, wanted.left_out)
+            yield (
+                wanted,
+                Tested(
+                    wanted.number,
+                    name,
+                    picture,
+                    found,
+                    number,
+                    wanted.truth,
+                    wanted.path,
+                    left_out=wanted.left_out,
+                ),
             )
-            yield wanted, tested
 
     def _recogniser_of(self, run: Run) -> Any:
         from isca_gui.core.recognition import Recogniser
@@ -170,6 +198,13 @@ class Recognising(QObject):
 
     def _on_recognition_failed(self, _: Exception) -> None:
         self._wanted.clear()
+
+
+def left_out_name(run: Run, number: int) -> str:
+    """Name a training picture that is recognised as if it were not known."""
+    known = run.model.known
+    assert known is not None
+    return f"{known.labels[number]} {known.levels[number]:.0f} left out of {run.name}"
 
 
 def _picture_of(wanted: _Wanted) -> Picture:

@@ -15,6 +15,11 @@ _PARTS = 1000  # of a bar
 _TURN = 12  # places of the piece that goes to and fro
 
 
+def as_it_is(words: str) -> str:
+    """Write words on a button or in a menu so that an ampersand is seen, and marks no key."""
+    return words.replace("&", "&&")
+
+
 class SteadyLabel(QWidget):
     """Shows one line in the room it is given, shortened where that is too narrow.
 

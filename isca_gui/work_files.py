@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -99,7 +99,14 @@ def _plan(work: Work, view: Mapping[str, Any], layout: str, kept: Kept | None) -
         first = StoredReference(reference.name, reference.path, files.get(id(reference.picture)))
     tested = [
         StoredTest(
-            test.number, test.name, test.path, files.get(id(test.picture)), test.run, test.truth, test.verdict
+            test.number,
+            test.name,
+            test.path,
+            files.get(id(test.picture)),
+            test.run,
+            test.truth,
+            test.verdict,
+            left_out=test.left_out,
         )
         for test in work.tested
     ]
@@ -168,7 +175,7 @@ def _work(project: Project, contents: Contents) -> Work:
     tested = tuple(
         Tested(
             each.number, each.name, contents.pictures[each.number], None, each.run, each.truth, each.path,
-            each.verdict,
+            each.verdict, each.left_out,
         )
         for each in project.tested if not each.error
     )  # fmt: skip
@@ -202,7 +209,7 @@ def recognised(work: Work) -> Generator[tuple[int, Any] | Progress, None, None]:
             done += 1
             try:
                 recogniser = recogniser or Recogniser(run.model)
-                found = recogniser.recognise(test.picture)
+                found = recogniser.recognise_anew(test.picture, test.left_out)
             except RecognitionError:  # its verdict stays as it was stored
                 break
-            yield test.number, replace(test, recognition=found)
+            yield test.number, found

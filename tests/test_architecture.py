@@ -65,7 +65,7 @@ LAYERS: dict[str, set[str]] = {
     "actions": {"core", "jobs", "session", "recognising", "pace"},
     "panels": DESKTOP,
     "viewers": DESKTOP,
-    "menus": {"theme"},
+    "menus": {"theme", "steady"},
     "dock_layout": set(),
     "docking": {"dock_layout"},
     "arrangement": {"panels", "dock_layout", "docking"},

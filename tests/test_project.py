@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from isca_gui.core.model import Model
 
 ROOT = Path(__file__).parents[1]
-FROZEN = Path(__file__).parent / "data" / "schema-1.iscaproj"
+FROZEN = {schema: Path(__file__).parent / "data" / f"schema-{schema}.iscaproj" for schema in (1, 2)}
 MUTANTS, MUTATED_DOCUMENTS, KILLS = 3000, 3000, 50
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX files")
 
@@ -189,7 +189,7 @@ def test_an_empty_project(tmp_path: Path) -> None:
 def test_what_it_is_made_of(saved: Path) -> None:
     """The document is JSON with relative paths and SHA-256, the rest the program's own files."""
     document = json.loads(saved.read_bytes())
-    assert document["schema"] == 1
+    assert document["schema"] == 2
     assert document["files"] == "work.files"
     assert not Path(document["reference"]["path"]).is_absolute()
     names = {Path(name).suffix for name in everything(saved.parent)}
@@ -300,13 +300,15 @@ def test_a_damaged_file_is_mended_by_saving(saved: Path, work: tuple[Project, Co
 # --- schemas ------------------------------------------------------------------------------------------------
 
 
-def test_schema_1_opens_for_ever() -> None:
-    """The file is frozen: it must never be changed, whatever later schemas look like."""
-    found = read(FROZEN)
-    assert found.schema == 1
+@pytest.mark.parametrize("schema", FROZEN)
+def test_every_schema_opens_for_ever(schema: int) -> None:
+    """The files are frozen: they must never be changed, whatever later schemas look like."""
+    frozen = FROZEN[schema]
+    found = read(frozen)
+    assert found.schema == schema
     assert found.reference == StoredReference(
         "photo.png",
-        str(FROZEN.parent.parent / "photos" / "photo.png"),
+        str(frozen.parent.parent / "photos" / "photo.png"),
         Stored("pictures/" + "a" * 16 + ".tiff", "a" * 64),
     )
     assert found.spec == DatasetSpec(("blur", "blur+jpeg"), (60.0, 300.5), 3)
@@ -325,16 +327,17 @@ def test_schema_1_opens_for_ever() -> None:
     assert first.verdict is not None
     assert first.verdict.parts == ("blur",)
     assert first.verdict.unusual == math.inf
+    assert first.left_out == (5 if schema == 2 else None)
     assert second == StoredTest(3, "bad.png", error="It is no picture.")
     assert found.view == {"run": 2, "zoom": [1.5, None, True]}
     assert found.layout == "AAECAw=="
-    assert len(run(missing(FROZEN))) == 4
+    assert len(run(missing(frozen))) == 4
 
 
 def test_a_newer_schema_says_so(saved: Path) -> None:
     document = json.loads(saved.read_bytes())
-    saved.write_text(json.dumps({"schema": 2, "whatever": document}))
-    with pytest.raises(ProjectError, match=r"newer ISCA Studio \(format 2; this one knows up to 1\)"):
+    saved.write_text(json.dumps({"schema": 3, "whatever": document}))
+    with pytest.raises(ProjectError, match=r"newer ISCA Studio \(format 3; this one knows up to 2\)"):
         run(load(saved))
 
 
@@ -344,18 +347,18 @@ def test_an_older_schema_is_brought_up_to_date(saved: Path, monkeypatch: pytest.
     saved.write_text(json.dumps(document))
     with pytest.raises(ProjectError, match="lacks something or says too much"):
         read(saved)
-    monkeypatch.setattr(project_document, "SCHEMA", 2)
+    monkeypatch.setattr(project_document, "SCHEMA", 3)
 
     def upgrade(old: dict[str, Any]) -> dict[str, Any]:
         return {"view" if key == "shown" else key: value for key, value in old.items()}
 
-    monkeypatch.setitem(project_document.UPGRADES, 1, upgrade)
+    monkeypatch.setitem(project_document.UPGRADES, 2, upgrade)
     found = read(saved)
-    assert found.schema == 1
+    assert found.schema == 2
     assert found.view["run"] == 2
-    assert run(save(saved, found)).schema == 2
-    assert json.loads(saved.read_bytes())["schema"] == 2
-    assert read(saved).schema == 2
+    assert run(save(saved, found)).schema == 3
+    assert json.loads(saved.read_bytes())["schema"] == 3
+    assert read(saved).schema == 3
 
 
 # --- hostile files ------------------------------------------------------------------------------------------
@@ -488,7 +491,7 @@ def test_contradictions_are_named(saved: Path, change: Callable[[Any], object], 
 
 
 def test_said_twice(saved: Path) -> None:
-    saved.write_text(saved.read_text().replace('"schema": 1,', '"schema": 1, "schema": 1,', 1))
+    saved.write_text(saved.read_text().replace('"schema": 2,', '"schema": 2, "schema": 2,', 1))
     with pytest.raises(ProjectError, match="twice"):
         read(saved)
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-SCHEMA = 1
+SCHEMA = 2
 _MOST_DEPTH = 20  # of what the view state holds
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # JSON has no such numbers
 
@@ -75,6 +75,7 @@ class StoredTest:
     truth: str = ""
     verdict: Verdict | None = None
     error: str = ""
+    left_out: int | None = None  # the run's training picture that this is, recognised as if it were not known
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,8 +184,14 @@ def read(text: str, place: Path) -> Project:
     return _moved(project, lambda path: _absolute(path, place))
 
 
+def _from_1(document: dict[str, Any]) -> dict[str, Any]:
+    """Bring in what schema 2 says: which test pictures are training pictures that were left out."""
+    tested = _typed(list)(document.get("tested"), "tested")
+    return document | {"tested": [_typed(dict)(test, "tested") | {"left_out": None} for test in tested]}
+
+
 # A document of schema n becomes one of schema n + 1: UPGRADES[n]. They stay for ever.
-UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _from_1}
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -299,6 +306,8 @@ def _check(project: Project) -> None:
     for test in project.tested:
         if (test.picture is None) != bool(test.error):
             raise Fault(f"test picture {test.number} has either no picture and no error, or both")
+        if test.left_out is not None and test.left_out < 0:
+            raise Fault(f"test picture {test.number} is no training picture")
         if test.verdict is not None and UNDECIDED_LABEL not in test.verdict.shares:
             raise Fault(f"the verdict on test picture {test.number} does not say how many are undecided")
     for numbers in ([run.number for run in project.runs], [test.number for test in project.tested]):

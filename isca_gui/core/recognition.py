@@ -127,6 +127,14 @@ class Recogniser:
         identical = bool((np.abs(described[:, 0] - self._reference) <= TIE).all())
         return self._recognise(described, rule, identical=identical)
 
+    def recognise_anew(self, picture: NDArray[np.float32], left_out: int | None) -> Recognition:
+        """Recognise a picture; with a number, the training picture that it is, as if it were not known."""
+        if left_out is None:
+            return self.recognise(picture)
+        if self.model.known is None or left_out >= len(self.model.known.labels):
+            raise RecognitionError("The picture is none that the model was trained on.")
+        return self.leave_one_out(left_out)
+
     def leave_one_out(self, index: int, rule: str = "evidence") -> Recognition:
         """Recognise a training picture with all others."""
         assert self.model.known is not None

@@ -25,6 +25,7 @@ def ask_save(parent: QWidget, name: str, lost: str, answered: Callable[[int], ob
     box = QMessageBox(parent)
     box.setWindowTitle("Save the project?")
     box.setIcon(QMessageBox.Icon.Question)
+    box.setTextFormat(Qt.TextFormat.PlainText)
     box.setText(f"Save the changes to {name or 'this work'}?")
     box.setInformativeText(lost)
     for button, text in _BUTTONS.items():

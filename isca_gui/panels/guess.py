@@ -27,7 +27,7 @@ class GuessBar(QWidget):
     def __init__(self, session: Session, actions: Actions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session, self._actions = session, actions
-        self._guesses: dict[int, str] = {}  # number of a picture: the kind that was guessed
+        self._guesses: dict[tuple[int, str], str] = {}  # number and truth of a picture: the kind guessed
         self.buttons = {line.name: QToolButton(self) for line in TABLE}
         for line in TABLE:
             made = self.buttons[line.name]
@@ -60,12 +60,12 @@ class GuessBar(QWidget):
         """Take a guess about the selected picture and tell the truth."""
         test = self._session.test
         if secret(test) and test is not None:
-            self._guesses[test.number] = kind
+            self._guesses[_key(test)] = kind
             self._actions.reveal(test.number)
 
     def _refresh(self) -> None:
         test = self._session.test
-        guessed = test is not None and not secret(test) and test.number in self._guesses
+        guessed = test is not None and not secret(test) and _key(test) in self._guesses
         self.question.setVisible(secret(test))
         self.answer.setText(self._compared(test) if test is not None and guessed else "")
         self.answer.setVisible(guessed)
@@ -77,7 +77,7 @@ class GuessBar(QWidget):
         program = _title("+".join(found.parts) or found.label) if found is not None else "nothing yet"
         right = found is not None and set(found.parts) == set(kinds)
         strength = f", MSE about {found.severity:.0f}" if found is not None and found.severity else ""
-        mine = self._guesses[test.number]
+        mine = self._guesses[_key(test)]
         lines = [
             f"You said {_title(mine)}: {_mark(mine in kinds)}.",
             f"The program says {program}{strength}: {_mark(right)}.",
@@ -89,12 +89,17 @@ class GuessBar(QWidget):
 
     def score(self) -> tuple[int, int, int]:
         """Give how often the person and the program were right, and of how many."""
-        asked = [test for test in self._session.tested if test.number in self._guesses and not secret(test)]
-        yours = sum(self._guesses[test.number] in truth_of(test)[0] for test in asked)
+        asked = [test for test in self._session.tested if _key(test) in self._guesses and not secret(test)]
+        yours = sum(self._guesses[_key(test)] in truth_of(test)[0] for test in asked)
         its = sum(
             test.verdict is not None and set(test.verdict.parts) == set(truth_of(test)[0]) for test in asked
         )
         return yours, its, len(asked)
+
+
+def _key(test: Tested) -> tuple[int, str]:
+    """Tell a picture from one of the same number in another project."""
+    return test.number, test.truth.removeprefix(HIDDEN)
 
 
 def secret(test: Tested | None) -> bool:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QDockWidget, QToolButton, QWhatsThis
 from isca_gui.core import samples
 from isca_gui.panels.help import HelpPage
 from isca_gui.panels.help_pages import CONTENTS
-from isca_gui.panels.step import DISTORT, RECOGNISE, TRAIN, describe, next_step
+from isca_gui.panels.step import DISTORT, RECOGNISE, REFERENCE, TRAIN, describe, next_step
 from isca_gui.panels.tour import Tour
 from isca_gui.panels.whats_this import LINK, explain, link_of
 
@@ -201,6 +201,7 @@ class Guide(QObject):
             return
         step = next_step(window.session)
         works: dict[str, Callable[[], object]] = {
+            REFERENCE: lambda: window.commands_.open_sample("camera"),
             DISTORT: window.commands_.generate,
             TRAIN: window.commands_.train,
             RECOGNISE: window.recognise_panel.mystery,

@@ -7,7 +7,7 @@ import html
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QModelIndex, QSize, Qt, Signal
 from PySide6.QtGui import (
     QBrush,
     QColor,
@@ -190,7 +190,7 @@ class HelpPage(QWidget):
             self.line.setText(words)
             self.line.blockSignals(False)
         self.list.blockSignals(True)
-        self.list.clearSelection()
+        self.list.setCurrentIndex(QModelIndex())  # so that each can be chosen again
         if name in self._items:
             self.list.setCurrentItem(self._items[name])
         self.list.blockSignals(False)

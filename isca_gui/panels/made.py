@@ -9,7 +9,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor
 
 from isca_gui import theme
-from isca_gui.core.distortions import DISTORTIONS
+from isca_gui.core.distortions import DISTORTIONS, ORIGINAL
 
 if TYPE_CHECKING:
     from isca_gui.core.dataset import Dataset
@@ -86,5 +86,8 @@ def _number(value: float) -> str:
 
 
 def _unit(label: str) -> str:
+    if label == ORIGINAL:
+        return "The undistorted picture."
     rows = [DISTORTIONS[name] for name in label.split("+") if name in DISTORTIONS]
-    return f"{rows[-1].sentence} Strength: {rows[-1].unit}." if rows else "The undistorted picture."
+    first = "".join(f"{row.sentence} Then: " for row in rows[:-1])
+    return f"{first}{rows[-1].sentence} Strength: {rows[-1].unit}." if rows else f"Pictures of '{label}'."

@@ -24,6 +24,7 @@ from isca_gui.panels.step import (
     faint,
     row,
 )
+from isca_gui.steady import as_it_is
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,6 +54,7 @@ class ReferencePanel(StepPanel):
         self.thumb.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.thumb.setAccessibleName("The reference picture, small")
         self.name_label = QLabel()
+        self.name_label.setTextFormat(Qt.TextFormat.PlainText)
         self.name_label.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
         self.size_label = faint()
         self.open_button = button("Open…", _OPEN, self.choose)
@@ -97,7 +99,7 @@ class ReferencePanel(StepPanel):
         menu.clear()
         recent = self._preferences.recent if self._preferences is not None else []
         for path in recent:
-            menu.addAction(path).triggered.connect(
+            menu.addAction(as_it_is(path)).triggered.connect(
                 lambda _=False, path=path: self._actions.open_picture(path)
             )
         if not recent:

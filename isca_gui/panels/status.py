@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QSizePolicy, QStatusBar, QToolButton, QWidget
 
 from isca_gui.panels.step import describe, set_property
@@ -30,11 +31,12 @@ class StatusBar(QStatusBar):
         self._jobs, self._actions = jobs, actions
         self._since: dict[str, float] = {}
         self.message_label = QLabel()
+        self.message_label.setTextFormat(Qt.TextFormat.PlainText)
         self.message_label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.pixel_label = SteadyLabel(letters=22, right=True)
         self.zoom_label = SteadyLabel(letters=6, right=True)
         self.job_label = SteadyLabel(letters=46, right=True)
-        self.pixel_label.setToolTip("Column, row and grey value under the pointer; 0 is black, 1 is white.")
+        self.pixel_label.setToolTip("Column, row and grey value under the pointer; 0 is black, 255 is white.")
         self.zoom_label.setToolTip("Screen pixels per picture pixel.")
         self.bar = SteadyBar()
         self.bar.setFixedSize(110, 12)

@@ -200,6 +200,7 @@ def enable(widget: QWidget, sentence: str, why_not: str = "") -> None:
 def faint(text: str = "") -> QLabel:
     """Make a label for what is of lesser weight."""
     label = QLabel(text)
+    label.setTextFormat(Qt.TextFormat.PlainText)
     label.setProperty("faint", True)
     label.setWordWrap(True)
     return label

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from isca_gui.jobs import JobRunner
     from isca_gui.session import Session
 
+_CLICK = "Click a block to see its basis patches."
 _LINES = {"U": Qt.PenStyle.SolidLine, "V": Qt.PenStyle.DashLine, "J": Qt.PenStyle.DotLine}
 _TIPS = {
     "U": "U, the subspace that is learned",
@@ -160,7 +161,7 @@ class BasesViewer(Viewer):
         side = QWidget(self)
         column = QVBoxLayout(side)
         column.setContentsMargins(0, 0, 0, 0)
-        self.block_text = QLabel("Click a block to see its basis patches.", self)
+        self.block_text = QLabel(_CLICK, self)
         self.block_text.setWordWrap(True)
         self.patches = PictureCanvas("Basis patches of the chosen block", self)
         thing = Thing("basis patches", "patches of the block", image=self.patches.composed)
@@ -302,6 +303,10 @@ class BasesViewer(Viewer):
     def _show_block(self) -> None:
         model, drawing = self._model, self._drawing
         if self.block is None or model is None or drawing is None or model.kernel is not None:
+            for canvas in self.canvases.values():
+                canvas.set_highlight(None)
+            self.patches.set_layer(None)
+            self.block_text.setText(_CLICK)
             return
         place = model.grid.rectangle(self.block)
         for canvas in self.canvases.values():

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from isca_gui.core.settings import DatasetSpec, TrainingSettings, number_text
+from isca_gui.viewers.export import safe_name
 
 if TYPE_CHECKING:
     from isca_gui.core.dataset import Dataset
@@ -76,7 +77,7 @@ def dataset_command(spec: DatasetSpec, picture: str, folder: str) -> str:
 
 def model_file(name: str) -> str:
     """Give the file that a run of a name is written to by the commands."""
-    return f"{name.replace(' ', '-').lower()}.isca"
+    return f"{safe_name(name.removesuffix('.isca')).replace(' ', '-').lower()}.isca"
 
 
 def classify_command(run: str, picture: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
@@ -27,6 +28,7 @@ from isca_gui.viewers.run_tables import (
     is_falling,
     order,
     ordered,
+    percent,
     set_up,
 )
 from isca_gui.viewers.viewer import NextStep, Viewer, need_run
@@ -72,7 +74,7 @@ def words(figure: float | None, column: int) -> str:
     """Write a figure as its column has it."""
     if figure is None:
         return _UNKNOWN
-    return f"{figure:.1%}" if column < 2 else f"{figure:.5f}" if column == 2 else f"{figure:.1f}"
+    return percent(figure) if column < 2 else f"{figure:.5f}" if column == 2 else f"{figure:.1f}"
 
 
 class ComparisonViewer(Viewer):
@@ -164,7 +166,8 @@ class ComparisonViewer(Viewer):
             return "Train the method 'Random subspace' as well: what it reaches, any method must beat."
         if random[-1].evaluation is None:
             return f"{random[-1].name} is what any method must beat; it has not been evaluated yet."
-        return f"{random[-1].name} reaches {random[-1].evaluation.accuracy:.1%}: any method must beat that."
+        reached = percent(random[-1].evaluation.accuracy)
+        return f"{random[-1].name} reaches {reached}: any method must beat that."
 
     def _in_order(self) -> list[Run]:
         header, runs = self.table.horizontalHeader(), list(self.session.runs)
@@ -200,7 +203,7 @@ class ComparisonViewer(Viewer):
 
 
 def _best(column: int, values: list[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
+    known = [value for value in values if value is not None and not math.isnan(value)]
     if len(known) < 2:
         return None
     return max(known) if COLUMNS[3 + column][2] > 0 else min(known)

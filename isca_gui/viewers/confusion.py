@@ -20,11 +20,13 @@ from PySide6.QtWidgets import (
 )
 
 from isca_gui.core.votes_picture import look
+from isca_gui.recognising import left_out_name
 from isca_gui.session import Tested
 from isca_gui.viewers import looks
 from isca_gui.viewers.export import Thing
 from isca_gui.viewers.layers import scaled_thumbnail
 from isca_gui.viewers.matrix import ConfusionMatrix
+from isca_gui.viewers.run_tables import percent
 from isca_gui.viewers.viewer import ChoiceButton, Newest, NextStep, Viewer, need_run
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QImage
 
     from isca_gui.actions import Actions
+    from isca_gui.core.evaluation import LeaveOneOut
     from isca_gui.core.recognition import Recognition
     from isca_gui.jobs import JobRunner
     from isca_gui.session import Run, Session
@@ -41,8 +44,7 @@ _THUMBNAIL = 48
 _NUMBER, _RUN = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.UserRole + 1
 
 
-def recognise_left_out(run: Run, number: int) -> Recognition:
-    """Recognise a training picture as if it were not known."""
+def _recognise_left_out(run: Run, number: int) -> Recognition:
     from isca_gui.core.recognition import Recogniser
 
     return Recogniser(run.model).leave_one_out(number)
@@ -72,6 +74,7 @@ class ConfusionViewer(Viewer):
         super().__init__(session, jobs, actions, parent)
         self.matrices: dict[int, ConfusionMatrix] = {}
         self._titles: dict[int, QLabel] = {}
+        self._arranged: list[tuple[int, str, LeaveOneOut | None]] = []  # what the matrices are of
         self._newest = Newest(jobs, "cell", "Making thumbnails", self)
         self._opening = Newest(jobs, "left out", "Recognising a training picture", self)
         self._build()
@@ -103,7 +106,9 @@ class ConfusionViewer(Viewer):
     def redraw(self) -> None:
         """Show the matrix of the selected run, or those of all evaluated runs."""
         runs = self.shown_runs()
-        if [run.number for run in runs] != list(self.matrices):
+        now = [(run.number, run.name, run.evaluation) for run in runs]
+        if now != self._arranged:
+            self._arranged = now
             self._arrange(runs)
         for run in runs:
             if run.evaluation is not None:
@@ -140,6 +145,7 @@ class ConfusionViewer(Viewer):
         for button in (self.every, self.baseline):
             button.toggled.connect(self.outdated)
         self.note = QLabel(self)
+        self.note.setTextFormat(Qt.TextFormat.PlainText)
         self.evaluate = QPushButton("Evaluate", self)
         self.evaluate.setAccessibleName("Evaluate the selected run")
         self.evaluate.setToolTip("Recognise every training picture as if it were not known")
@@ -159,6 +165,7 @@ class ConfusionViewer(Viewer):
         area.setAccessibleName("Confusion matrices")
         area.setToolTip("Confusion matrices")
         self.cell = QLabel("Click a cell to list its pictures.", self)
+        self.cell.setTextFormat(Qt.TextFormat.PlainText)
         self.list = QListWidget(self)
         self.list.setAccessibleName("Pictures of the chosen cell")
         self.list.setToolTip("Click a picture to see its blocks in the vote map")
@@ -223,11 +230,13 @@ class ConfusionViewer(Viewer):
             column = QVBoxLayout(box)
             column.setContentsMargins(0, 0, 0, 0)
             title, matrix = QLabel(box), ConfusionMatrix(run.name, box)
+            title.setTextFormat(Qt.TextFormat.PlainText)
             matrix.cell_chosen.connect(_Cell(self, run.number))
             column.addWidget(title)
             column.addWidget(matrix, 1)
             self._row.addWidget(box)
             self.matrices[run.number], self._titles[run.number] = matrix, title
+        self._newest.forget()
         self.list.clear()
         self.cell.setText("Click a cell to list its pictures.")
 
@@ -242,6 +251,7 @@ class ConfusionViewer(Viewer):
             if number != run_number and matrix.chosen is not None:
                 matrix.chosen = None
                 matrix.update()
+        self._newest.forget()
         numbers, known = pictures_of(run, row, column), run.model.known
         self.cell.setText(f"{run.name}: {self.matrices[run_number].sentence(row, column)}")
         self.list.clear()
@@ -271,22 +281,28 @@ class ConfusionViewer(Viewer):
             self.session.say("warning", f"The training pictures of {run.name} are not loaded.")
             return
         label, level = run.model.known.labels[number], run.model.known.levels[number]
-        name = f"{label} {level:.0f} left out of {run.name}"
-        there = next((test for test in self.session.tested if test.name == name), None)
-        if there is not None and there.run == run_number:
-            self._open(there.number)
+        if self._open_left_out(run_number, number):
             return
         picture = dataset.pictures[number]
 
         def done(found: Any) -> None:
             now = self.session.run_of(run_number) if shiboken6.isValid(self) else None
-            if now is not None and now.model is run.model:  # else the work is another
-                place = self.session.next_tested_number()
-                truth = f"{label} at MSE {level:.0f}"
-                self.session.add_tested(Tested(place, name, picture, found, run_number, truth))
-                self._open(place)
+            if now is None or now.model is not run.model or self._open_left_out(run_number, number):
+                return  # the work is another, or it was asked for twice
+            place, name = self.session.next_tested_number(), left_out_name(now, number)
+            truth = f"{label} at MSE {level:.0f}"
+            made = Tested(place, name, picture, found, run_number, truth, left_out=number)
+            self.session.add_tested(made)
+            self._open(place)
 
-        self._opening.ask(lambda: recognise_left_out(run, number), done)
+        self._opening.ask(lambda: _recognise_left_out(run, number), done)
+
+    def _open_left_out(self, run: int, number: int) -> bool:
+        """Show a training picture that was left out before, if there is such a one."""
+        found = [each for each in self.session.tested if (each.run, each.left_out) == (run, number)]
+        if found:
+            self._open(found[0].number)
+        return bool(found)
 
     def _open(self, number: int) -> None:
         self.session.select_tested(number)
@@ -342,7 +358,7 @@ def _title(run: Run) -> str:
     assert run.evaluation is not None
     stale = ", other data" if run.stale else ""
     right, blocks = run.evaluation.accuracy, run.evaluation.block_accuracy
-    return f"{run.name}{stale}: {right:.1%} right, {blocks:.1%} of blocks"
+    return f"{run.name}{stale}: {percent(right)} right, {percent(blocks)} of blocks"
 
 
 def _explanation(run: Run) -> str:
@@ -350,8 +366,8 @@ def _explanation(run: Run) -> str:
     right, blocks = run.evaluation.accuracy, run.evaluation.block_accuracy
     stale = " It was trained on other data than those shown now." if run.stale else ""
     return (
-        f"{right:.1%} of the {len(run.evaluation.verdicts) - 1} distorted pictures are recognised when they "
-        f"are left out; {blocks:.1%} of their blocks vote for the truth.{stale}"
+        f"{percent(right)} of the {len(run.evaluation.verdicts) - 1} distorted pictures are recognised when "
+        f"they are left out; {percent(blocks)} of their blocks vote for the truth.{stale}"
     )
 
 

@@ -20,6 +20,8 @@ from isca_gui.viewers.tracks import FIGURES, Track, round_end, round_range, thin
 from isca_gui.viewers.viewer import NextStep, Viewer, need_run
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from PySide6.QtGui import QHideEvent, QShowEvent
 
     from isca_gui.actions import Actions
@@ -145,10 +147,13 @@ class ConvergenceViewer(Viewer):
     def rows(self) -> list[tuple[object, ...]]:
         """Give all figures as a table."""
         rows: list[tuple[object, ...]] = [("run", "name", "epoch", *FIGURES)]
-        for track in self.tracks.values():
-            columns = [values.tolist() for values in track.values.values()]
-            epochs = track.epochs.astype(int).tolist()
-            rows += [(track.number, track.name, *row) for row in zip(epochs, *columns, strict=True)]
+        live = self.session.live
+        trainings: list[tuple[int, str, Iterable[Step]]] = [
+            (run.number, run.name, run.model.steps) for run in self.session.runs
+        ]
+        trainings += [(live.number, live.name, live.steps)] if live is not None else []
+        for number, name, steps in trainings:
+            rows += [(number, name, step.epoch, *(getattr(step, each) for each in FIGURES)) for step in steps]
         return rows
 
     # --- drawing ----------------------------------------------------------------------------------------

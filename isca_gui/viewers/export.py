@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QToolButton, QWidget
 from isca_gui.core import files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from isca_gui.jobs import JobRunner
@@ -90,27 +90,37 @@ class Exporter(QObject):
         return button
 
     def ask(self, thing: Thing) -> None:
-        """Ask for a file and save."""
+        """Ask for a file and save what is seen now, whatever is seen when the file is named."""
+        try:
+            contents = {suffix: _writer(thing, suffix) for suffix in thing.suffixes}
+        except ExportError as error:
+            self._session.say("warning", str(error))
+            return
         dialog = QFileDialog(self._widget, f"Save {thing.title}")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilters([FILTERS[suffix] for suffix in thing.suffixes])
         dialog.setDefaultSuffix(thing.suffixes[0])
         dialog.selectFile(safe_name(thing.name) + thing.suffixes[0])
-        dialog.fileSelected.connect(_Call(self.save, thing))
+        dialog.fileSelected.connect(lambda path: self._save(thing, path, contents))
         dialog.open()
 
     def save(self, thing: Thing, path: str | os.PathLike[str]) -> None:
         """Save in the form that the file's suffix names; the writing is a job."""
         suffix = Path(path).suffix.lower()
-        if suffix not in thing.suffixes:
-            path, suffix = f"{os.fspath(path)}{thing.suffixes[0]}", thing.suffixes[0]
+        form = suffix if suffix in thing.suffixes else thing.suffixes[0]
         try:
-            work = _writer(thing, suffix)
+            self._save(thing, path, {form: _writer(thing, form)})
         except ExportError as error:
             self._session.say("warning", str(error))
-            return
-        target, say = os.fspath(path), self._session.say
+
+    def _save(
+        self, thing: Thing, path: str | os.PathLike[str], contents: Mapping[str, Callable[[], bytes]]
+    ) -> None:
+        suffix = Path(path).suffix.lower()
+        if suffix not in contents:
+            path, suffix = f"{os.fspath(path)}{thing.suffixes[0]}", thing.suffixes[0]
+        target, say, work = os.fspath(path), self._session.say, contents[suffix]
 
         def write() -> None:
             content = work()
@@ -130,16 +140,16 @@ class Exporter(QObject):
     def copy(self, thing: Thing) -> None:
         """Put a thing on the clipboard: pictures as pictures, tables and texts as text."""
         clipboard = QGuiApplication.clipboard()
-        if thing.table is not None:
-            clipboard.setText(tabbed(thing.table()))
-        elif thing.text is not None:
-            clipboard.setText(thing.text())
-        elif thing.image is not None:
-            image = thing.image()
-            if image is None:
-                self._session.say("warning", f"There is no {thing.title} to copy yet.")
-                return
-            clipboard.setImage(image)
+        try:
+            if thing.table is not None:
+                clipboard.setText(tabbed(_table(thing)))
+            elif thing.text is not None:
+                clipboard.setText(_text(thing))
+            elif thing.image is not None:
+                clipboard.setImage(_image(thing))
+        except ExportError as error:
+            self._session.say("warning", str(error))
+            return
         self._session.say("info", f"The {thing.title} is on the clipboard.")
 
 
@@ -155,19 +165,38 @@ class _Call:
 
 def _writer(thing: Thing, suffix: str) -> Callable[[], bytes]:
     """Fetch what is to be written, now; give what turns it into bytes, later and in another thread."""
-    if suffix == ".png" and thing.image is not None:
-        image = thing.image()
-        if image is None:
-            raise ExportError(f"There is no {thing.title} to save yet.")
+    if suffix == ".png":
+        image = _image(thing)
         return lambda: png(image)
     if suffix == ".svg" and thing.svg is not None:
         drawing = thing.svg()
         return lambda: drawing
-    if suffix == ".csv" and thing.table is not None:
-        table = [tuple(row) for row in thing.table()]
+    if suffix == ".csv":
+        table = [tuple(row) for row in _table(thing)]
         return lambda: comma_separated(table).encode("utf-8", "backslashreplace")  # names may be any bytes
-    text = thing.text() if thing.text is not None else ""
+    text = _text(thing)
     return lambda: text.encode("utf-8", "backslashreplace")
+
+
+def _image(thing: Thing) -> QImage:
+    image = thing.image() if thing.image is not None else None
+    if image is None:
+        raise ExportError(f"There is no {thing.title} to save yet.")
+    return image
+
+
+def _table(thing: Thing) -> Table:
+    table = thing.table() if thing.table is not None else ()
+    if len(table) < 2:  # nothing below the header
+        raise ExportError(f"There is no {thing.title} to save yet.")
+    return table
+
+
+def _text(thing: Thing) -> str:
+    text = thing.text() if thing.text is not None else ""
+    if not text:
+        raise ExportError(f"There is no {thing.title} to save yet.")
+    return text
 
 
 def png(image: QImage) -> bytes:

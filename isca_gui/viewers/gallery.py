@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHeaderView, QTableView
 
 from isca_gui import theme
 from isca_gui.core.progress import Progress
+from isca_gui.core.settings import number_text
 from isca_gui.viewers.layers import scaled_thumbnail
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     Index = QModelIndex | QPersistentModelIndex
 
 SIDE = 64
+_WIDEST_NAME = 220  # pixels; labels of imported folders can be long
 _AT_ONCE = 8
 
 
@@ -35,6 +37,15 @@ def thumbnails(dataset: Dataset, side: int = SIDE) -> Generator[Progress, None, 
         if len(made) % _AT_ONCE == 0:
             yield Progress(len(made), len(dataset.pictures), "thumbnails")
     return made
+
+
+def _levels(dataset: Dataset) -> tuple[float, ...]:
+    """Give the levels if every picture has a place of its own among them; a folder may hold more."""
+    levels = dataset.spec.levels if dataset.spec is not None else ()
+    entries = [(entry.label, entry.target_mse) for entry in dataset.entries[1:]]
+    missed = [(each.kind, each.target_mse) for each in dataset.unreachable]
+    places = [*entries, *missed]
+    return levels if len(set(places)) == len(places) and {mse for _, mse in places} <= set(levels) else ()
 
 
 class GalleryTable(QTableView):
@@ -55,6 +66,8 @@ class GalleryTable(QTableView):
         for header in (self.horizontalHeader(), self.verticalHeader()):
             header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
             header.setDefaultSectionSize(SIDE + 6)
+        self.verticalHeader().setMaximumWidth(_WIDEST_NAME)
+        self.verticalHeader().setTextElideMode(Qt.TextElideMode.ElideMiddle)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Leave letters and digits to the viewer: there is no text in the table to search."""
@@ -73,6 +86,7 @@ class GalleryModel(QAbstractTableModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._dataset: Dataset | None = None
+        self._levels: tuple[float, ...] = ()  # of the columns; none where they are places
         self._kinds: list[str] = []
         self._columns: list[str] = []
         self._places: dict[tuple[int, int], int] = {}
@@ -116,9 +130,9 @@ class GalleryModel(QAbstractTableModel):
         self._kinds = [label for label in dataset.classes if label != dataset.entries[0].label]
         self._kinds += [u.kind for u in dataset.unreachable if u.kind not in self._kinds]
         self._kinds = list(dict.fromkeys(self._kinds))
-        if dataset.spec is not None:  # the same levels for every kind
-            levels = list(dataset.spec.levels)
-            self._columns = [f"{level:g}" for level in levels]
+        levels = self._levels = _levels(dataset)
+        if levels:  # the same for every kind
+            self._columns = [number_text(level) for level in levels]
             for number, entry in list(enumerate(dataset.entries))[1:]:
                 self._places[self._kinds.index(entry.label), levels.index(entry.target_mse)] = number
             for missed in dataset.unreachable:
@@ -176,11 +190,13 @@ class GalleryModel(QAbstractTableModel):
             if role == Qt.ItemDataRole.DisplayRole:
                 return self._columns[section]
             if role == Qt.ItemDataRole.ToolTipRole:
-                return "MSE level" if self._dataset and self._dataset.spec else "place by rising MSE"
+                return "MSE level" if self._levels else "place by rising MSE"
             return None
         style = theme.class_style(self._kinds[section])
         if role == Qt.ItemDataRole.DisplayRole:
             return f"{style.letter}  {style.title}"
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return style.title
         if role == Qt.ItemDataRole.DecorationRole:
             swatch = QPixmap(6, 24)
             swatch.fill(QColor(style.colour))

@@ -95,8 +95,10 @@ class Legend(QWidget):
                 painter.drawText(right, centre | Qt.AlignmentFlag.AlignRight, f"{self.distances[label]:.4f}")
                 painter.setFont(normal)
 
-    def drawn(self) -> QImage:
-        """Draw it on white, at twice the size."""
+    def drawn(self) -> QImage | None:
+        """Draw it on white, at twice the size; None where there is nothing to draw."""
+        if not self.shares:
+            return None
         size = QSize(max(self.width(), 360), self.sizeHint().height())
         image = QImage(size * 2, QImage.Format.Format_RGB32)
         image.fill(QColor("white"))

@@ -108,10 +108,13 @@ class MessagesViewer(QWidget):
         item.setToolTip(2, message.text)
         item.setData(1, Qt.ItemDataRole.UserRole, message.level)
         _colour(item)
+        last = self.list.topLevelItem(self.list.topLevelItemCount() - 1)
+        follows = self.list.currentItem() in (None, last)  # else somebody reads another one
         self.list.addTopLevelItem(item)
         if self.list.topLevelItemCount() > MOST_MESSAGES:
             self.list.takeTopLevelItem(0)
-        self.list.setCurrentItem(item)
+        if follows:
+            self.list.setCurrentItem(item)
 
     def _on_selected(self) -> None:
         item = self.list.currentItem()

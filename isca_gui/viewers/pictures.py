@@ -94,6 +94,7 @@ class PicturesViewer(Viewer):
         if dataset is None:
             self._show_alone(self.session.reference)
         if dataset is self._dataset:
+            self._show()  # whether it is stale may have changed unseen
             return
         self._dataset = dataset
         self._newest.forget()
@@ -232,7 +233,7 @@ class PicturesViewer(Viewer):
 
     def command(self) -> str:
         """Give the command that makes the same dataset."""
-        reference = self.session.reference
+        reference = self.session.work.dataset_of
         if self._dataset is None or self._dataset.spec is None:
             return "This dataset was imported; there is no command that makes it."
         picture = reference.path if reference is not None and reference.path else "PICTURE"

@@ -77,7 +77,7 @@ class ReconstructionViewer(Viewer):
         kept = {"source": looks.combo(self.source), "components": looks.slider(self.slider)}
         self.looks.keep(**kept, view=looks.view(self.canvases[PANES[0]].view))
         for signal in (session.run_selected, session.dataset_changed, session.tested_changed,
-                       session.reference_changed):  # fmt: skip
+                       session.reference_changed, session.stale_changed):  # fmt: skip
             signal.connect(self.outdated)
 
     def needs(self) -> NextStep | None:
@@ -214,6 +214,7 @@ class ReconstructionViewer(Viewer):
         if not 0 <= place < len(self._sources):
             size = f"{model.grid.width}×{model.grid.height}"
             self.figures.setText(f"There is no picture of {size} pixels, the size this model was trained on.")
+            self._newest.forget()
             for canvas in self.canvases.values():
                 canvas.set_layer(None)
             return

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 JOB = "reproduce"
 _NO_TEST = "No picture has been recognised yet. Open one in step 4."
+_NO_RUN = "The run that recognised this picture was deleted. Recognise it again first."
 
 
 class Results(QObject):
@@ -94,7 +95,8 @@ class Results(QObject):
         test = self._session.test
         run = self._session.run_of(test.run) if test is not None else None
         if test is None or run is None:
-            self._session.say("warning", _NO_TEST)
+            gone = test is not None and test.verdict is not None
+            self._session.say("warning", _NO_RUN if gone else _NO_TEST)
             return
         picture = test.path or f"{safe_name(test.name)}.png"
         QGuiApplication.clipboard().setText(classify_command(run.name, picture))
@@ -107,6 +109,7 @@ class Results(QObject):
     def _recognised(self) -> bool:
         test = self._session.test
         if test is None or test.recognition is None:
-            self._session.say("warning", _NO_TEST)
+            gone = test is not None and test.verdict is not None
+            self._session.say("warning", _NO_RUN if gone else _NO_TEST)
             return False
         return True

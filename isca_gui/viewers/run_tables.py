@@ -45,6 +45,11 @@ def _place(value: Any) -> Any:
     return [(len(part.lstrip("0")), part.lstrip("0")) if n % 2 else part for n, part in enumerate(parts)]
 
 
+def percent(share: float | None) -> str:
+    """Say how much; a dash where it is not known, as of a dataset without distorted pictures."""
+    return "–" if share is None or math.isnan(share) else f"{share:.1%}"
+
+
 def set_up(table: QTableView, stretched: int, changed: Callable[..., None]) -> None:
     """Let a table have one run in a row, and tell when a heading puts it in another order."""
     table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)

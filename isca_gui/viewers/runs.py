@@ -21,8 +21,8 @@ from PySide6.QtWidgets import (
 
 from isca_gui.flow import Flow
 from isca_gui.session import METHOD_TITLES
-from isca_gui.viewers.commands import run_commands, settings_in_short
-from isca_gui.viewers.export import Thing, safe_name
+from isca_gui.viewers.commands import model_file, run_commands, settings_in_short
+from isca_gui.viewers.export import Thing
 from isca_gui.viewers.run_tables import (
     AS_THEY_CAME,
     ORDER_TIP,
@@ -30,6 +30,7 @@ from isca_gui.viewers.run_tables import (
     is_falling,
     order,
     ordered,
+    percent,
     set_up,
 )
 from isca_gui.viewers.viewer import NextStep, Viewer, need_run
@@ -71,7 +72,7 @@ COLUMNS: tuple[tuple[str, str, Callable[[Run], str], Callable[[Run], object]], .
     ("Seconds", "Time of training", lambda run: f"{run.model.state.seconds:.1f}",
      lambda run: run.model.state.seconds),
     ("Leave one out", "Share of training pictures recognised without knowing them; Evaluate measures it",
-     lambda run: f"{run.evaluation.accuracy:.1%}" if run.evaluation else "–",
+     lambda run: percent(run.evaluation.accuracy if run.evaluation else None),
      lambda run: run.evaluation.accuracy if run.evaluation else ""),
     ("Data", "Whether it was trained on the dataset shown now",
      lambda run: "other data" if run.stale else "current", lambda run: "stale" if run.stale else "current"),
@@ -258,8 +259,8 @@ class RunsViewer(Viewer):
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilter("ISCA model (*.isca)")
         dialog.setDefaultSuffix("isca")
-        dialog.selectFile(f"{safe_name(run.name)}.isca")
-        dialog.fileSelected.connect(self._on_export_chosen)
+        dialog.selectFile(model_file(run.name))
+        dialog.fileSelected.connect(lambda path: self._on_export_chosen(run, path))
         dialog.open()
 
     def copy_command(self) -> None:
@@ -280,6 +281,7 @@ class RunsViewer(Viewer):
         box = QMessageBox(self)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.setIcon(QMessageBox.Icon.Question)
+        box.setTextFormat(Qt.TextFormat.PlainText)
         box.setText(f"Delete {run.name}?")
         box.setInformativeText("Its model and evaluation are lost unless you export it first.")
         yes = box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
@@ -288,9 +290,8 @@ class RunsViewer(Viewer):
         yes.clicked.connect(lambda: self.session.remove_run(number))
         box.open()
 
-    def _on_export_chosen(self, path: str) -> None:
-        if self.session.run is not None:
-            self.actions_.save_model(self.session.run, path if Path(path).suffix else f"{path}.isca")
+    def _on_export_chosen(self, run: Run, path: str) -> None:
+        self.actions_.save_model(run, path if Path(path).suffix else f"{path}.isca")
 
     def _on_selection_changed(self, _: QItemSelection, __: QItemSelection) -> None:
         rows = self.table.selectionModel().selectedRows()

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from isca_gui import assets
 from isca_gui.core import samples
+from isca_gui.steady import as_it_is
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -143,13 +144,13 @@ class Line(QPushButton):
     """A button of one line, shortened where there is no room for it."""
 
     def __init__(self, words: str, parent: QWidget) -> None:
-        super().__init__(words, parent)
+        super().__init__(as_it_is(words), parent)
         self._words = words
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
         """Ask for room for all words."""
-        return QSize(self._around() + self._long(self._words), super().sizeHint().height())
+        return QSize(self._around() + self._long(as_it_is(self._words)), super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
         """Get by with a few letters."""
@@ -159,7 +160,8 @@ class Line(QPushButton):
         """Leave out the middle where it does not fit."""
         super().resizeEvent(event)
         room = max(self.width() - self._around(), 20)
-        self.setText(self.fontMetrics().elidedText(self._words, Qt.TextElideMode.ElideMiddle, room))
+        short = self.fontMetrics().elidedText(self._words, Qt.TextElideMode.ElideMiddle, room)
+        self.setText(as_it_is(short))
 
     def _long(self, words: str) -> int:
         return self.fontMetrics().size(Qt.TextFlag.TextShowMnemonic, words).width() + 1

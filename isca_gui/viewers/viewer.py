@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui.steady import as_it_is
 from isca_gui.viewers.export import Exporter
 from isca_gui.viewers.looks import Looks
 
@@ -224,7 +225,7 @@ class _EmptyPage(QWidget):
     def show_step(self, step: NextStep, jobs: JobRunner) -> None:
         self._step = step
         self.text.setText(step.text)
-        self.button.setText(step.button)
+        self.button.setText(as_it_is(step.button))
         self.button.setAccessibleName(step.button)
         self.update_button(jobs)
 

@@ -13,7 +13,7 @@ from isca_gui.viewers.layers import grey_layer, pixel_image
 if TYPE_CHECKING:
     from PySide6.QtGui import QImage
 
-    from isca_gui.core.recognition import Recognition
+    from isca_gui.core.recognition import Verdict
     from isca_gui.session import Tested
     from isca_gui.viewers.layers import Layer
 
@@ -53,9 +53,9 @@ def spacing_at(zoom: float) -> int:
     return min(1 << doublings, _MOST_APART)
 
 
-def ordered_shares(found: Recognition) -> dict[str, float]:
+def ordered_shares(verdict: Verdict) -> dict[str, float]:
     """Give the shares of all classes, the largest first, undecided last."""
-    shares = dict(found.verdict.shares)
+    shares = dict(verdict.shares)
     undecided = shares.pop("undecided", 0.0)
     ordered = sorted(shares, key=lambda label: -shares[label])
     return {**{label: shares[label] for label in ordered}, "undecided": undecided}

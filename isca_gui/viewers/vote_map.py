@@ -130,6 +130,7 @@ class VoteMapViewer(Viewer):
         self.verdict.setFont(font)
         self.note = QLabel(self)
         self.note.setWordWrap(True)
+        self.note.setTextFormat(Qt.TextFormat.PlainText)
         self.again = _button("Recognise again", "Recognise this picture with the selected run", self)
         self.again.clicked.connect(self._on_again)
         side = QWidget(self)
@@ -224,7 +225,7 @@ class VoteMapViewer(Viewer):
     def verdict_text(self) -> str:
         """Give the verdict as it can be sent to somebody."""
         tested = self._tested
-        return f"{tested.name}: {self.verdict.text()}\n" if tested is not None else ""
+        return f"{tested.name}: {tested.verdict.sentence}\n" if tested and tested.verdict else ""
 
     def block_rows(self) -> list[tuple[object, ...]]:
         """Give the votes of all blocks as a table."""
@@ -284,18 +285,13 @@ class VoteMapViewer(Viewer):
 
     def _describe(self, tested: Tested) -> None:
         secret = tested.truth.startswith(HIDDEN)
-        found = tested.recognition
-        self.details.clear()
+        verdict, unknown = tested.verdict, GUESS_FIRST if secret else _NOT_YET
+        self.show_block(None)
         for button in (self.copy, self.save):
-            button.setEnabled(found is not None)
-            button.setToolTip("Copy or save the verdict" if found else "There is no verdict yet.")
-        if found is None:
-            self.legend.set_shares({})
-            known = tested.stored.sentence if tested.stored is not None else _NOT_YET
-            self.verdict.setText(GUESS_FIRST if secret else known)
-        else:
-            self.legend.set_shares(ordered_shares(found))
-            self.verdict.setText(found.verdict.sentence)
+            button.setEnabled(verdict is not None)
+            button.setToolTip("Copy or save the verdict" if verdict else "There is no verdict yet.")
+        self.legend.set_shares(ordered_shares(verdict) if verdict is not None else {})
+        self.verdict.setText(verdict.sentence if verdict is not None else unknown)
         notes = []
         if tested.truth and not secret:
             notes.append(f"In truth: {tested.truth}.")
@@ -306,7 +302,7 @@ class VoteMapViewer(Viewer):
             notes.append(f"Recognised by {name}; another run is selected, or its data have changed.")
         self.note.setText("  ".join(notes))
         self.note.setVisible(bool(notes))
-        can = (stale or found is None) and self.session.run is not None and not secret
+        can = (stale or tested.recognition is None) and self.session.run is not None and not secret
         self.again.setVisible(can)
 
     # --- what happens -----------------------------------------------------------------------------------

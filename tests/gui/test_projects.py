@@ -154,6 +154,45 @@ def test_everything_comes_back(qtbot: QtBot, worked: MainWindow, tmp_path: Path,
     assert other.windowTitle() == f"all{SUFFIX}[*] — ISCA Studio"
 
 
+def test_a_picture_that_was_left_out_stays_left_out(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, open_window: Any
+) -> None:
+    confusion: Any = worked.docks["confusion"].widget()
+    confusion.open_picture(1, 3)
+    rest(qtbot, worked)
+    before = worked.session.test
+    assert before.left_out == 3
+    path = save(qtbot, worked, tmp_path / f"all{SUFFIX}")
+    worked.close()
+    other = open_window()
+    other.projects.open(path)
+    rest(qtbot, other)
+    after = other.session.test
+    assert (after.number, after.left_out) == (before.number, 3)
+    assert after.recognition.verdict == before.recognition.verdict
+    np.testing.assert_array_equal(after.recognition.distances, before.recognition.distances)
+    other.docks["confusion"].widget().open_picture(1, 3)
+    rest(qtbot, other)
+    assert len(other.session.tested) == len(worked.session.tested), "it is there already"
+
+
+def test_a_truth_told_while_the_pictures_of_a_project_are_recognised_stays_told(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, open_window: Any
+) -> None:
+    worked.commands_.mystery()
+    rest(qtbot, worked)
+    path = save(qtbot, worked, tmp_path / f"all{SUFFIX}")
+    worked.close()
+    other = open_window()
+    other.projects.open(path)
+    qtbot.waitUntil(lambda: other.session.test is not None, timeout=10_000)
+    assert other.session.test.truth.startswith("hidden:")
+    other.commands_.reveal(other.session.test.number)
+    rest(qtbot, other)
+    assert other.session.test.recognition is not None
+    assert not other.session.test.truth.startswith("hidden:")
+
+
 def test_a_verdict_of_a_run_that_was_deleted_stays(
     qtbot: QtBot, worked: MainWindow, tmp_path: Path, open_window: Any
 ) -> None:
@@ -175,6 +214,8 @@ def test_a_verdict_of_a_run_that_was_deleted_stays(
     votes: Any = other.docks["vote_map"].widget()
     assert votes.verdict.text() == said.sentence
     assert votes.again.isVisible()
+    assert votes.copy.isEnabled()
+    assert votes.legend.shares
     other.commands_.save_answers(tmp_path / "after.csv")
     rest(qtbot, other)
     assert (tmp_path / "after.csv").read_bytes() == (tmp_path / "before.csv").read_bytes()

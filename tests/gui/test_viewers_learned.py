@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from isca_gui import theme
 from isca_gui.core import ssim, training
@@ -285,14 +286,19 @@ def test_stale_runs_are_marked(qtbot: QtBot, with_run: Studio) -> None:
     assert viewer.model.table()[1][-1] == "stale"
 
 
-def test_a_model_is_exported(qtbot: QtBot, with_run: Studio, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_a_model_is_exported(qtbot: QtBot, with_run: Studio, random_model: Model, tmp_path: Path) -> None:
     from isca_gui.core.archive import load_model
 
     viewer = opened(qtbot, with_run, RunsViewer)
     assert isinstance(viewer, RunsViewer)
-    viewer._on_export_chosen(str(tmp_path / "m"))
+    viewer.ask_export()
+    dialog = viewer.findChild(QFileDialog)
+    assert [Path(name).name for name in dialog.selectedFiles()] == ["isca-1.isca"]
+    first = with_run.session.runs[0]
+    add(with_run, random_model)  # a training ends while the file is being named
+    dialog.fileSelected.emit(str(tmp_path / "m"))
     with_run.rest(qtbot)
-    assert load_model(tmp_path / "m.isca").settings == with_run.session.runs[0].model.settings
+    assert load_model(tmp_path / "m.isca").settings == first.model.settings
 
 
 def test_the_command_is_the_one_that_gives_the_same(qtbot: QtBot, with_run: Studio) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -202,6 +203,43 @@ def test_a_picture_of_a_cell_opens_with_its_blocks_left_out(
     with qtbot.waitSignal(confusion.picture_opened, timeout=10_000):
         confusion._on_item(confusion.list.item(0))
     assert len(with_run.session.tested) == 1
+    with_run.actions.recognise_again()
+    with_run.rest(qtbot)
+    again = with_run.session.test
+    assert again is not None
+    assert again is not test
+    assert again.recognition is not None
+    np.testing.assert_array_equal(again.recognition.winner, expected.winner)
+    assert again.recognition.verdict == expected.verdict
+
+
+def test_a_double_click_opens_a_picture_once(
+    qtbot: QtBot, confusion: ConfusionViewer, with_run: Studio
+) -> None:
+    matrix = confusion.matrices[with_run.session.runs[0].number]
+    row, column = np.argwhere(matrix.counts)[-1]
+    matrix.choose(int(row), int(column))
+    for _ in range(2):
+        confusion._on_item(confusion.list.item(0))
+    with_run.rest(qtbot)
+    assert len(with_run.session.tested) == 1
+
+
+def test_another_project_with_the_same_numbers_shows_nothing_of_the_old(
+    qtbot: QtBot, confusion: ConfusionViewer, with_run: Studio, model: Model
+) -> None:
+    work = with_run.session.work
+    matrix = confusion.matrices[work.runs[0].number]
+    row, column = np.argwhere(matrix.counts)[-1]
+    matrix.choose(int(row), int(column))
+    with_run.rest(qtbot)
+    assert confusion.list.count()
+    other = replace(work.runs[0], name="Other", evaluation=finish(leave_one_out(model)))
+    with_run.session.set_work(replace(work, runs=(other,)))
+    with_run.rest(qtbot)
+    assert confusion.list.count() == 0
+    assert "Click a cell" in confusion.cell.text()
+    assert "Other" in confusion.matrices[other.number].accessibleName()
 
 
 def test_all_runs_side_by_side_and_the_random_baseline(
