@@ -332,6 +332,13 @@ def test_shares_are_of_the_damaged_blocks() -> None:
     assert command._hits(verdict(label="undecided", parts=()), {"undecided"}, 1.0) == [("undecided", "")]
 
 
+@pytest.mark.parametrize("blurred", range(1, 20))
+def test_all_damaged_blocks_are_all_of_them(blurred: int) -> None:
+    shares = {"original": (20 - blurred) / 20, "blur": blurred / 20, "undecided": 0.0}
+    all_ = verdict(shares=shares, components={"original": shares["original"], "blur": shares["blur"]})
+    assert command._hits(all_, {"blur"}, 1.0) == [("blur", " in 100% of the damaged blocks")]
+
+
 def test_a_distortion_without_votes_is_not_said_to_have_some() -> None:
     assert recognition.sentence(verdict()).endswith("with 24% and 8% of the blocks.")
     hidden = verdict(components={"original": 0.6, "blur": 0.32})

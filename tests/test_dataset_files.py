@@ -360,6 +360,8 @@ def test_a_subfolder_per_label(tmp_path: Path, reference: str) -> None:
     write(tmp_path, "blur/2.PNG", 0.6)
     write(tmp_path, "scratches/3.tif", 0.8)
     (tmp_path / "scratches" / "notes.txt").write_text("no picture")
+    write(tmp_path, ".thumbnails/4.png", 0.1)
+    (tmp_path / "blur" / "._1.png").write_bytes(b"what a Macintosh leaves behind")
     loaded = run(load(tmp_path))
     assert loaded.labels == ("original", "blur", "blur", "scratches")
     assert loaded.spec is None
@@ -367,6 +369,16 @@ def test_a_subfolder_per_label(tmp_path: Path, reference: str) -> None:
         expected = (round(value * 255) - 51) ** 2
         assert entry.achieved_mse == pytest.approx(expected, abs=0.01)
         assert entry.target_mse == entry.achieved_mse
+
+
+@pytest.mark.parametrize("name", ["manifest.csv", "dataset.json"])
+def test_a_pipe_keeps_nobody_waiting(tmp_path: Path, name: str) -> None:
+    write(tmp_path, "a.png", 0.2)
+    (tmp_path / "manifest.csv").write_text("file,label\na.png,original\n")
+    (tmp_path / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(DatasetError, match="not a file"):
+        run(load(tmp_path))
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])

@@ -427,6 +427,32 @@ def test_white_cannot_get_brighter() -> None:
     assert caught.value.maximum == 0
 
 
+@pytest.mark.parametrize("kind", ["jpeg", "blur+jpeg", "jpeg+impulse", "impulse+jpeg"])
+@pytest.mark.parametrize("side", [8, 13, 32])
+def test_small_pictures_get_what_is_wanted_or_are_told_not_to(crop: Picture, kind: str, side: int) -> None:
+    """Few blocks, or all of them alike, must not let the MSE jump."""
+    chart = np.zeros((side, side), dtype=np.float32)
+    chart[:, side // 2 :] = 1
+    for picture in (np.ascontiguousarray(crop[:side, :side]), chart, np.zeros_like(chart)):
+        for target in (0.01, 1.0, 45.0, 300.0, 405.0, 900.0):
+            refusal = None
+            try:
+                made = distort(picture, kind, target, 1)
+            except UnreachableError as caught:
+                refusal = caught
+            if refusal is None:
+                assert error(made.picture, picture) == pytest.approx(target, abs=max(0.05, 0.005 * target))
+            else:
+                assert abs(refusal.maximum - target) > 0.05
+                assert f"not {target:g}" in str(refusal)
+
+
+def test_blur_reaches_the_variance_of_the_widest_picture_too() -> None:
+    picture = np.tile(np.linspace(0, 1, 16_384, dtype=np.float32), (8, 1))
+    variance = 255**2 * float(picture.var(dtype=float))
+    assert distort(picture, "blur", 0.9 * variance, 0).achieved_mse == pytest.approx(0.9 * variance, rel=1e-3)
+
+
 @pytest.mark.parametrize("kind", ["blur+gaussian-noise", "contrast+luminance", "luminance+blur"])
 def test_maximum_of_a_mixture_is_its_own(kind: str) -> None:
     """What is said to be the most a mixture can reach is not below what it does reach."""

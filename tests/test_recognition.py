@@ -588,12 +588,15 @@ def test_constant_pictures(name: str, value: float) -> None:
 def test_one_class_only(name: str, descriptor: str) -> None:
     model = trained(dataset_of([mild()], ["original"]), METHODS[name], components=1)
     recogniser = Recogniser(model, descriptor)
-    for picture in (mild(), distorted(mild(), "blur", 100.0)):
+    first = mild()
+    for picture in (first, distorted(mild(), "blur", 100.0)):
         found = recogniser.recognise(picture)
         assert_sound(found)
         assert found.verdict.label == "original"
         assert found.verdict.runner_up is None
         assert found.verdict.margin == 1
+        if descriptor == "extended":  # one picture spans no space of a kernel
+            assert found.verdict.unlike == (picture is not first), "it knows of nothing else"
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -604,6 +607,27 @@ def test_one_kind_only(rule: str) -> None:
     assert_sound(found)
     assert found.verdict.label == "blur"
     assert found.verdict.runner_up is None
+
+
+def test_damage_of_another_kind_is_not_called_none() -> None:
+    """The reference is nearest to what was made darker where only lighter pictures are known."""
+    spec = DatasetSpec(kinds=("luminance",), levels=(100.0, 300.0, 500.0))
+    recogniser = Recogniser(trained(run(generate(mild(), spec, 2)), METHODS["pca"]))
+    found = recogniser.recognise(mild() - np.float32(0.2)).verdict
+    assert (found.label, found.unlike) == ("original", True)
+    assert found.sentence.startswith("Unlike anything trained on")
+    rng = np.random.default_rng(0)
+    faint = mild() + rng.normal(0, 1 / 255, mild().shape).astype(np.float32)
+    assert not recogniser.recognise(faint).verdict.unlike, "less than any training picture"
+
+
+@pytest.mark.parametrize("label", ["c++", "+", "a+", "blur+blur", "a+b+c"])
+def test_a_plus_in_a_label_of_others_is_a_letter(label: str) -> None:
+    made = dataset_of([mild(), distorted(mild(), "blur", 200.0)], ["original", label])
+    verdict = Recogniser(trained(made, METHODS["pca"])).recognise(distorted(mild(), "blur", 200.0)).verdict
+    assert (verdict.label, verdict.parts) == (label, (label,))
+    assert set(verdict.components) == {"original", label}
+    assert all(0 <= share <= 1 for share in verdict.components.values())
 
 
 # --- the verdict --------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from isca_gui.core.recognition import Recogniser, Verdict
 
 NAME = "{name}"
+_ROUNDING = 1e-9  # of sums of shares
 UNLIKE = "unlike"
 
 
@@ -131,13 +132,13 @@ def _names(words: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
 
 def _wanted(args: argparse.Namespace, recogniser: Recogniser) -> set[str]:
     """Read --fail-on: labels that the model knows and their parts."""
-    from isca_gui.core.distortions import ORIGINAL
+    from isca_gui.core.distortions import ORIGINAL, parts_of
     from isca_gui.core.recognition import UNDECIDED_LABEL
     from isca_gui.core.settings import SettingsError
 
     wanted = set(args.fail_on.split(",")) if args.fail_on is not None else set()
     labels = [label for label in recogniser.neighbours.classes if label != ORIGINAL]
-    known = dict.fromkeys([*labels, *(part for label in labels for part in label.split("+"))])
+    known = dict.fromkeys([*labels, *(part for label in labels for part in parts_of(label))])
     unknown = sorted(wanted - {*known, UNLIKE, UNDECIDED_LABEL})
     if unknown:
         there = ", ".join([*known, UNLIKE, UNDECIDED_LABEL])
@@ -147,17 +148,18 @@ def _wanted(args: argparse.Namespace, recogniser: Recogniser) -> set[str]:
 
 def _hits(verdict: Verdict, wanted: set[str], least: float) -> list[tuple[str, str]]:
     """Give what of a verdict is wanted, with its share of the damaged blocks in words."""
-    from isca_gui.core.distortions import ORIGINAL
+    from isca_gui.core.distortions import ORIGINAL, parts_of
     from isca_gui.core.recognition import UNDECIDED_LABEL
 
     found = [(UNLIKE, "")] if verdict.unlike and UNLIKE in wanted else []
     if verdict.label == UNDECIDED_LABEL:
         return found + ([(UNDECIDED_LABEL, "")] if UNDECIDED_LABEL in wanted else [])
-    damaged = 1 - verdict.shares.get(ORIGINAL, 0.0) - verdict.shares[UNDECIDED_LABEL]
+    damaged = sum(share for name, share in verdict.shares.items() if name not in (ORIGINAL, UNDECIDED_LABEL))
     for name in dict.fromkeys((verdict.label, *verdict.parts)):
-        votes = verdict.shares.get(name, 0.0) if "+" in name else verdict.components.get(name, 0.0)
+        mixed = len(parts_of(name)) > 1
+        votes = verdict.shares.get(name, 0.0) if mixed else verdict.components.get(name, 0.0)
         share = votes / damaged if damaged > 0 else 0.0
-        if name in wanted and share >= least:
+        if name in wanted and share >= least - _ROUNDING:
             found.append((name, f" in {share:.0%} of the damaged blocks"))
     return found
 

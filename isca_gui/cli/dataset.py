@@ -62,7 +62,9 @@ def run(args: argparse.Namespace) -> int:
 
 def left_out(kind: str, target_mse: float, maximum_mse: float) -> str:
     """Say what could not be reached."""
-    return f"left out: {kind} at MSE {target_mse:g}; this picture reaches {maximum_mse:.1f} at most"
+    from isca_gui.core.dataset import Unreachable
+
+    return f"left out: {kind} at MSE {target_mse:g}; {Unreachable(kind, target_mse, maximum_mse).reach}"
 
 
 def summary(dataset: Dataset) -> dict[str, object]:

@@ -150,8 +150,10 @@ def _of_dataset(args: argparse.Namespace) -> tuple[Row, ...]:
 
     if args.reference is not None:
         raise SettingsError("--reference is for a model; a dataset holds its reference")
-    methods = parse_methods(args.methods or "isca")
+    methods = parse_methods("isca" if args.methods is None else args.methods)
     if os.path.isdir(args.source):
+        if args.value_range is not None:
+            raise SettingsError(f"--range is for a picture; '{args.source}' is a folder")
         data = _load(args, args.source)
     else:
         picture = image.read(samples.resolve(args.source), value_range=args.value_range)
@@ -281,7 +283,10 @@ def _print_model(args: argparse.Namespace, row: Row) -> None:
         print(f"{_percent(value) if is_share else _number(value)}  {sentence}")
     for title, values in (("right by kind", row.fresh.recall), ("top two by pair", row.fresh.pairs)):
         print(f"{title}: " + ", ".join(f"{name} {value:.0%}" for name, value in values.items()))
-    by_kind = (f"{name} {value:.2f}" for name, value in row.fresh.unlike_by_kind.items())
+    by_kind = (
+        f"{name} {'-' if math.isnan(value) else f'{value:.2f}'}"
+        for name, value in row.fresh.unlike_by_kind.items()
+    )
     print(f"AUROC by untrained kind: {', '.join(by_kind)}")
 
 

@@ -39,7 +39,7 @@ def _document(args: argparse.Namespace) -> dict[str, Any]:
     path = Path(args.image)
     if path.is_dir():
         return _folder(args)
-    return train.describe_model(path) if path.suffix == ".isca" else _picture(args)
+    return train.describe_model(path) if path.suffix.lower() == ".isca" else _picture(args)
 
 
 def _folder(args: argparse.Namespace) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import shlex
 import signal
 import sys
 import time
@@ -196,7 +197,8 @@ def _print_result(args: argparse.Namespace, model: Model) -> None:
     settings, last = model.settings, model.steps[-1] if model.steps else None
     if model.end == "stopped":
         print(f"stopped; {args.output} keeps the model of epoch {model.state.epoch} of {settings.epochs}")
-        print(f"to go on: isca train {args.dataset} -o {args.output} --resume {args.output}")
+        words = ["isca", "train", args.dataset, "-o", args.output, "--resume", args.output]
+        print(f"to go on: {shlex.join(map(str, words))}")
         return
     how = {"converged": "converged after", "max_epochs": "ran"}[model.end]
     epochs = f"{how} {model.state.epoch} epochs, " if settings.method in _WITH_EPOCHS else ""

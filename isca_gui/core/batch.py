@@ -53,7 +53,7 @@ def pictures_in(name: str) -> list[str]:
         return [name]
     try:
         with os.scandir(name) as entries:
-            inside = [entry.name for entry in entries if entry.is_file()]
+            inside = [entry.name for entry in entries if entry.is_file() and not entry.name.startswith(".")]
     except OSError as error:
         raise ImageError(f"Cannot read folder '{name}': {error.strerror or error}.") from error
     found = sorted(each for each in inside if os.path.splitext(each)[1].lower() in PICTURE_SUFFIXES)

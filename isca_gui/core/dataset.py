@@ -49,7 +49,14 @@ class Unreachable:
 
     kind: str
     target_mse: float
-    maximum_mse: float
+    maximum_mse: float  # or the nearest above the target
+
+    @property
+    def reach(self) -> str:
+        """Say how near the picture comes."""
+        if self.maximum_mse < self.target_mse:
+            return f"this picture reaches {self.maximum_mse:.1f} at most"
+        return f"this picture comes no nearer than {self.maximum_mse:.4g}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ import json
 import math
 import os
 import re
+import stat
 import unicodedata
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
@@ -361,7 +362,8 @@ def _pictures_in(folder: Path, problems: list[str]) -> list[Path]:
 
 def _inside(folder: Path, problems: list[str]) -> list[Path]:
     try:
-        return list(folder.iterdir())
+        # Systems leave hidden files behind.
+        return [path for path in folder.iterdir() if not path.name.startswith(".")]
     except OSError as error:
         problems.append(f"{folder.name} cannot be read ({error.strerror or error})")
         return []
@@ -376,7 +378,10 @@ def _entry(row: _Row, picture: Picture, reference: Picture) -> Entry:
 
 
 def _text(path: Path) -> str:
-    if path.stat().st_size > _LARGEST_TEXT:
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode):  # a pipe would keep us waiting for ever
+        raise ValueError("it is not a file")
+    if found.st_size > _LARGEST_TEXT:
         raise ValueError("the file is too large")
     return path.read_text(encoding="utf-8-sig")
 

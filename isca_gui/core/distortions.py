@@ -50,6 +50,7 @@ class Distortion:
     tolerance: float = 0.0005  # the search stops within this share of the wanted MSE
     foresee: Foresee | None = None  # about the MSE of a strength against the picture, without distorting it
     steps: int | None = None  # per doubling: strengths that cost less than those between them
+    rungs: int = 16  # doublings from the weakest strength looked at to the strongest
 
     def nearest_step(self, strength: float) -> float:
         """Give the nearest strength that costs less, or this one if all cost the same."""
@@ -196,7 +197,8 @@ def _jpeg(picture: Picture, random: np.random.Generator) -> Apply:
 
     Tables hold whole numbers, so the MSE jumps where an entry changes. Between two strengths one step apart a
     growing share of the blocks, in one fixed random order, takes the coarser table, as a coder with adaptive
-    quantisation does; that makes the MSE a continuous function of the strength.
+    quantisation does. The last of them takes it in part where the share ends within it: that makes the MSE a
+    continuous function of the strength, also on small pictures.
     """
     image = Image.fromarray(np.rint(picture * np.float32(255)).astype(np.uint8))
     grid = BlockGrid(*_shape(picture), 8)
@@ -206,12 +208,14 @@ def _jpeg(picture: Picture, random: np.random.Generator) -> Apply:
 
     def apply(strength: float) -> Picture:
         finer, coarser, part = _tables(strength)
-        decoded, count = coded(finer), round(part * grid.count)
-        if count and coarser != finer:
-            takes_coarser = np.zeros(grid.count, dtype=bool)
-            takes_coarser[order[:count]] = True
-            decoded = np.where(grid.spread(takes_coarser), coded(coarser), decoded)
-        return decoded.astype(np.float32) / np.float32(255)
+        decoded = coded(finer).astype(np.float32)
+        if part and coarser != finer:
+            whole, rest = divmod(part * grid.count, 1.0)
+            takes_coarser = np.zeros(grid.count, dtype=np.float32)
+            takes_coarser[order[: int(whole)]] = 1
+            takes_coarser[order[int(whole)]] = rest
+            decoded += grid.spread(takes_coarser) * (coded(coarser) - decoded)
+        return decoded / np.float32(255)
 
     return apply
 
@@ -271,7 +275,7 @@ TABLE = (
     Distortion(
         "blur", "B", "Blur",
         "Every pixel becomes a weighted mean of its surroundings.",
-        True, "#009E73", "standard deviation, pixels", 4096.0, _blur, foresee=foresight.blur,
+        True, "#009E73", "standard deviation, pixels", 65536.0, _blur, foresee=foresight.blur, rungs=20,
     ),
     Distortion(
         "impulse", "I", "Impulse noise",
@@ -287,6 +291,12 @@ TABLE = (
 )  # fmt: skip
 
 DISTORTIONS = {row.name: row for row in TABLE}
+
+
+def parts_of(label: str) -> tuple[str, ...]:
+    """Give what a label names: two kinds for a mixture such as `blur+jpeg`; else the label itself."""
+    names = label.split("+")
+    return tuple(names) if len(names) == 2 and len({"", *names}) == 3 else (label,)
 
 
 def parts(kind: str) -> tuple[Distortion, ...]:

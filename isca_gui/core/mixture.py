@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isca_gui.core.distortions import DISTORTIONS, ORIGINAL
+from isca_gui.core.distortions import DISTORTIONS, ORIGINAL, parts_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class Unmixer:
         self._blocks = np.random.default_rng(0).choice(count, min(count, _BLOCKS), replace=False)
         self._points = neighbours.points[self._blocks]
         self._squares = np.einsum("bnf,bnf->bn", self._points, self._points)
-        self._mixed = [place for place, label in enumerate(neighbours.classes) if "+" in label]
+        self._mixed = [place for place, label in enumerate(neighbours.classes) if len(parts_of(label)) > 1]
         known = [place for place, label in enumerate(neighbours.classes) if _predictable(label)]
         members = [np.flatnonzero(neighbours.number == place)[::_EVERY] for place in known]
         self._candidates = np.concatenate(members) if members else np.empty(0, np.int64)

@@ -182,7 +182,7 @@ def _data(findings: Findings) -> str:
     made, spec = findings.dataset, findings.plan.dataset
     key = "".join(f"<li>{_chip(label)} {html.escape(_title(label))}</li>" for label in _keys())
     missed = "".join(
-        f"<li>{html.escape(u.kind)} cannot reach MSE {u.target_mse:g}; the most is {u.maximum_mse:.4g}</li>"
+        f"<li>{html.escape(u.kind)} cannot reach MSE {u.target_mse:g}; {u.reach}</li>"
         for u in made.unreachable
     )
     return (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isca_gui.core.descriptor import DESCRIPTORS, EXTRA, describe
-from isca_gui.core.distortions import DISTORTIONS, ORIGINAL
+from isca_gui.core.distortions import DISTORTIONS, ORIGINAL, parts_of
 from isca_gui.core.distortions import UNDECIDED_LABEL as UNDECIDED_LABEL
 from isca_gui.core.mixture import Mixture, Unmixer
 from isca_gui.core.neighbours import TIE, Neighbours, balanced, unchanged
@@ -184,6 +184,7 @@ class Recogniser:
         if rule == "evidence" and self._unmixer is not None and len(_parts(label)) == 1:
             mixture = self._unmixer.look(points)
             label = judge.leading(label, mixture)
+        far = label == ORIGINAL and not identical and self._is_far(points)
         strength = self._severe(described, near.winner, label, leave_out)
         rank = judge.ranks(label, strength)
         return Recognition(
@@ -195,8 +196,25 @@ class Recogniser:
             level,
             _confidence(near),
             rank,
-            judge.verdict(label, rule, mixture, strength, rank, identical),
+            judge.verdict(label, rule, mixture, strength, rank, identical, far),
         )
+
+    def _is_far(self, points: Floats) -> bool:
+        """Tell whether a picture with no other class near is no original all the same.
+
+        More of its blocks than an original may have differ from the reference more than those of any training
+        picture do: a kind of damage that was not trained, for which the reference happens to be nearest.
+        """
+        assert self.model.known is not None
+        known = self.model.known.descriptors
+        own = self._chosen(known[:, :1])[:, 0]
+        reach = np.zeros(len(own))
+        for number in range(1, known.shape[1]):
+            moved = self._chosen(known[:, number : number + 1])[:, 0] - own
+            np.maximum(reach, np.sqrt(np.einsum("bf,bf->b", moved, moved)), out=reach)
+        moved = points - own
+        away = np.sqrt(np.einsum("bf,bf->b", moved, moved))
+        return bool((away > reach + TIE).mean() > 1 - NEARLY_ALL)
 
 
 class _Judge:
@@ -230,12 +248,13 @@ class _Judge:
         return self._neighbours.ranks(self._near, known)
 
     def verdict(
-        self, label: str, rule: str, mixture: Mixture | None, severity: float, rank: Floats, identical: bool
-    ) -> Verdict:
+        self, label: str, rule: str, mixture: Mixture | None, severity: float, rank: Floats, identical: bool,
+        far: bool,
+    ) -> Verdict:  # fmt: skip
         """Put the answer together."""
         components, parts = _components(self.shares), self._parts(label, mixture)
         unusual = self._unusual(label, severity, rank)
-        unlike = mixture is None and not identical and label != ORIGINAL and unusual > UNLIKE
+        unlike = far or (mixture is None and not identical and label != ORIGINAL and unusual > UNLIKE)
         rival = parts[1] if mixture is not None else self._rival(label, rule)
         rival = None if identical or label == UNDECIDED_LABEL else rival
         share, second = self.shares.get(label, 0.0), self.shares.get(rival, 0.0) if rival else 0.0
@@ -275,7 +294,7 @@ class _Judge:
 
 def title(label: str) -> str:
     """Name a label, single or mixed, for a person."""
-    names = [DISTORTIONS[part].title if part in DISTORTIONS else part for part in label.split("+")]
+    names = [DISTORTIONS[part].title if part in DISTORTIONS else part for part in parts_of(label)]
     return " and ".join([names[0], *(name[0].lower() + name[1:] if name[1:2].islower() else name
                                      for name in names[1:])])  # fmt: skip
 
@@ -284,6 +303,8 @@ def sentence(verdict: Verdict, *, identical: bool = False) -> str:
     """Say a verdict in words that can be pasted into a letter."""
     if identical:
         return "This is the original: no block differs from the reference."
+    if verdict.label == ORIGINAL and verdict.unlike:
+        return "Unlike anything trained on: it differs from the original more than any training picture does."
     if verdict.label == ORIGINAL:
         return f"No damage found: {verdict.share:.0%} of the blocks are as in the original."
     if verdict.label == UNDECIDED_LABEL:
@@ -299,7 +320,7 @@ def sentence(verdict: Verdict, *, identical: bool = False) -> str:
     )
     if verdict.unlike:
         return f"Unlike anything trained on; nearest: {title(verdict.label)} ({agree}{rival})."
-    if len(verdict.parts) == 2 and "+" not in verdict.label:
+    if len(verdict.parts) == 2 and len(parts_of(verdict.label)) == 1:
         both = title("+".join(verdict.parts))
         first, second = (verdict.components.get(part, 0.0) for part in verdict.parts)
         if second < 0.005:  # its votes all go to the other, but it shows when that one is taken away
@@ -313,14 +334,14 @@ def _is_noise(label: str) -> bool:
 
 
 def _parts(label: str) -> tuple[str, ...]:
-    return () if label in (ORIGINAL, UNDECIDED_LABEL) else tuple(label.split("+"))
+    return () if label in (ORIGINAL, UNDECIDED_LABEL) else parts_of(label)
 
 
 def _components(shares: Mapping[str, float]) -> dict[str, float]:
     """Count a mixture's blocks for both its parts."""
     found: dict[str, float] = {}
     for label, share in shares.items():
-        for part in label.split("+"):
+        for part in parts_of(label):
             found[part] = found.get(part, 0.0) + share
     return found
 

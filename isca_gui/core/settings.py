@@ -67,8 +67,9 @@ class TrainingSettings:
             )
         for name, low, high in _LIMITS:
             value = getattr(self, name)
-            if value is not None and not (math.isfinite(value) and low <= value <= high):
-                raise SettingsError(f"{name} lies between {low:g} and {high:g}, not at {value:g}")
+            if value is not None and not low <= value <= high:  # nor is what is no number
+                shown = f"{value:g}" if isinstance(value, float) else str(value)[:20]
+                raise SettingsError(f"{name} lies between {low:g} and {high:g}, not at {shown}")
         check_seed(self.seed)
 
     def resolved(self) -> TrainingSettings:

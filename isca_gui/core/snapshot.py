@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import tokenize
 import zipfile
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +64,13 @@ def save(path: str | os.PathLike[str], snapshot: Snapshot) -> None:
         np.savez(stream, about=text, **arrays)
 
 
+# What comes of a file whose bytes are not what they were.
+_DAMAGED = (
+    *(ValueError, KeyError, TypeError, AttributeError, RecursionError, EOFError, NotImplementedError),
+    *(RuntimeError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
+)
+
+
 def load(path: str | os.PathLike[str]) -> Snapshot:
     """Read and check a snapshot."""
     try:
@@ -69,7 +78,7 @@ def load(path: str | os.PathLike[str]) -> Snapshot:
             return _read({name: found[name] for name in found.files})
     except OSError as error:
         reason: object = error.strerror or error
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, zipfile.BadZipFile) as error:
+    except _DAMAGED as error:
         reason = error if isinstance(error, Fault | SettingsError) else "its contents make no sense"
     raise SnapshotError(f"Cannot read '{os.fspath(path)}', a training that was under way: {reason}.")
 
@@ -86,7 +95,8 @@ def _read(arrays: dict[str, NDArray[Any]]) -> Snapshot:
         raise Fault("its arrays do not fit its settings")
     if lengths is not None and lengths.shape != (len(u),):
         raise Fault("its lengths do not fit its blocks")
-    if not all(np.issubdtype(a.dtype, np.floating) and np.isfinite(a).all() for a in (u, v, j)):
+    given = (u, v, j) if lengths is None else (u, v, j, lengths)
+    if not all(np.issubdtype(each.dtype, np.floating) and np.isfinite(each).all() for each in given):
         raise Fault("it holds numbers that are not finite")
     state = State(u, v, j, record.epoch, record.seconds, record.objective, lengths)
     shape = record.grid.height, record.grid.width

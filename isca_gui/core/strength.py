@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
     Point = tuple[float, float]  # a strength and the MSE it gives
 
-RUNGS = 16
 FINER = 3
 ABSOLUTE_TOLERANCE = 0.05  # units of MSE within which the search always stops
 _MOST_EVALUATIONS = 80
 
 
 class UnreachableError(Exception):
-    """A picture cannot be distorted to an MSE; `maximum` is the largest it can be."""
+    """A picture cannot be distorted to an MSE; `maximum` is the largest it can be, or the nearest above."""
 
     def __init__(self, kind: str, target: float, maximum: float) -> None:
-        super().__init__(f"{kind} reaches at most MSE {maximum:.4g} on this picture, not {target:g}")
         self.kind, self.target, self.maximum = kind, target, maximum
+        bound = "reaches at most" if maximum < target else "comes no nearer than"
+        super().__init__(f"{kind} {bound} MSE {maximum:.4g} on this picture, not {target:g}")
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ class Ladder:
 
     def climb(self, targets: tuple[float, ...]) -> None:
         """Evaluate all that `guess` needs for these targets."""
-        for index in range(RUNGS + 1):
-            self._rungs.append(self._point(self._row.strongest * 2.0 ** (index - RUNGS)))
+        for index in range(-self._row.rungs, 1):
+            self._rungs.append(self._point(self._row.strongest * 2.0**index))
             if not self.foreseen and self._rungs[-1][1] >= max(targets):
                 break
         for target in () if self.foreseen else targets:
@@ -96,7 +96,8 @@ class Ladder:
         near = self._between.get(coarse[0], list(coarse))
         low, high = _crossing(near, target) or coarse
         guess = _between(low, high, target)
-        if len(near) == FINER + 1 and all(first[1] < second[1] for first, second in itertools.pairwise(near)):
+        rises = all(first[1] < second[1] for first, second in itertools.pairwise([(0.0, 0.0), *near]))
+        if len(near) == FINER + 1 and rises:
             cubic = math.exp(_lagrange([(math.log(m), math.log(s)) for s, m in near], math.log(target)))
             guess = cubic if low[0] < cubic < high[0] else guess
         return guess, _steepness(low, high)
@@ -169,6 +170,8 @@ def distort(
         if most is not None:
             raise UnreachableError(kind, target, most * target / goal)
         strength, achieved, picture = search.best
+    if not search.done:  # too little for a picture of whole grey levels, say
+        raise UnreachableError(kind, target, achieved)
     return Distorted(picture, kind, target, achieved, strength, seed)
 
 

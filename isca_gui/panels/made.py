@@ -46,7 +46,7 @@ class MadeModel(QAbstractTableModel):
                 style = theme.class_style(missed.kind)
                 name = f"{style.letter}  {style.title}"
                 self._rows.append((name, _number(missed.target_mse), "unreachable", ""))
-                self._notes.append((f"This picture reaches at most MSE {missed.maximum_mse:.4g}.", True))
+                self._notes.append((f"It cannot be reached: {missed.reach}.", True))
         self.endResetModel()
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's signature

@@ -137,10 +137,7 @@ class GalleryModel(QAbstractTableModel):
                 self._places[self._kinds.index(entry.label), levels.index(entry.target_mse)] = number
             for missed in dataset.unreachable:
                 place = self._kinds.index(missed.kind), levels.index(missed.target_mse)
-                self._missed[place] = (
-                    f"MSE {missed.target_mse:g} cannot be reached: "
-                    f"this picture reaches {missed.maximum_mse:.1f} at most."
-                )
+                self._missed[place] = f"MSE {missed.target_mse:g} cannot be reached: {missed.reach}."
             return
         for row, kind in enumerate(self._kinds):  # imported: by rising error
             numbers = [n for n, entry in enumerate(dataset.entries) if n and entry.label == kind]

@@ -204,6 +204,23 @@ def test_links_and_the_list_open_pages(qtbot: QtBot, page: HelpPage) -> None:
     assert asked.args == ["tour"]
 
 
+def test_a_page_of_the_list_opens_again_after_another(qtbot: QtBot, page: HelpPage) -> None:
+    def click(name: str) -> None:
+        item = page._items[name]
+        page.list.scrollToItem(item)
+        place = page.list.visualItemRect(item).center()
+        qtbot.mouseClick(page.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
+    page.open("index")
+    for leave in (page.contents_button.click, lambda: page.line.setText("mse")):
+        click("train")
+        assert page.link == "train"
+        leave()
+        assert page.link != "train"
+        click("train")
+        assert page.link == "train"
+
+
 def test_every_anchor_of_every_page_is_found_by_the_browser(page: HelpPage) -> None:
     for each in page.pages:
         page.open(each.name)

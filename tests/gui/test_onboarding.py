@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -306,6 +307,16 @@ def test_a_mystery_makes_what_is_missing_first(
     assert len(window.session.tested) == 2
 
 
+def test_a_mystery_without_a_reference_begins_with_the_sample(qtbot: QtBot, window: MainWindow) -> None:
+    window.projects._begin_anew()
+    window.guide.mystery()
+    qtbot.waitUntil(lambda: window.session.reference is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: window.jobs.running("dataset"), timeout=10_000)
+    window.commands_.stop_generating()
+    rest(qtbot, window)
+    assert window.session.dataset is None
+
+
 def test_a_way_to_a_mystery_that_is_stopped_stays_stopped(
     qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32]
 ) -> None:
@@ -365,6 +376,12 @@ def test_the_score_is_kept_and_a_picture_of_ones_own_is_no_riddle(qtbot: QtBot, 
         panel.guess.guess(said)
     yours, its, of = panel.guess.score()
     assert (yours, of) == (2, 3)
+    work = with_run.session.work
+    others = tuple(replace(test, name="holiday.png", truth="") for test in work.tested)
+    with_run.session.set_work(replace(work, tested=others))
+    assert not panel.guess.isVisible(), "other pictures of the same numbers"
+    assert panel.guess.score()[2] == 0
+    with_run.session.set_work(work)
     assert its >= 2
     assert f"you 2 of 3, the program {its} of 3" in panel.guess.answer.text()
     with_run.actions.recognise_made("blur", 200.0, 5)

@@ -150,6 +150,9 @@ def test_a_broken_snapshot_is_refused(small: Dataset, tmp_path: Path) -> None:
             assert "t.npz" in str(error)  # noqa: PT017
         else:
             assert np.array_equal(found.state.u, state.u), "a flip outside of what is read"
+    path.write_bytes(b"")
+    with pytest.raises(SnapshotError, match=r"t\.npz"):
+        snapshot.load(path)
     bad = replace(good, state=replace(state, u=np.full_like(state.u, np.nan)))
     snapshot.save(path, bad)
     with pytest.raises(SnapshotError, match="finite"):

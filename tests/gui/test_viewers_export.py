@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from isca_gui.viewers import export, layers
 from isca_gui.viewers.export import Exporter, Thing, plot_thing
@@ -72,6 +72,33 @@ def test_a_plot_is_saved_as_svg_and_png(
     assert b"<svg" in (tmp_path / "plot.svg").read_bytes()
     with Image.open(tmp_path / "plot.png") as image:
         assert image.width >= 300
+
+
+def test_nothing_is_not_saved(exporter: Exporter, studio: Studio, qtbot: QtBot, tmp_path: Path) -> None:
+    for thing in (
+        Thing("a", "picture", image=lambda: None),
+        Thing("a", "table", table=lambda: [("only", "a head")]),
+        Thing("a", "verdict", text=lambda: ""),
+    ):
+        for work in (exporter.ask, exporter.copy, lambda thing: exporter.save(thing, tmp_path / "file")):
+            before = len(studio.session.messages)
+            work(thing)
+            (said,) = studio.session.messages[before:]
+            assert (said.level, said.text) == ("warning", f"There is no {thing.title} to save yet.")
+    studio.rest(qtbot)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_saved_is_what_was_seen_when_it_was_asked_for(
+    exporter: Exporter, studio: Studio, qtbot: QtBot, tmp_path: Path
+) -> None:
+    seen = ["first"]
+    exporter.ask(Thing("a", "verdict", text=lambda: seen[0]))
+    seen[0] = "another"
+    dialog = exporter._widget.findChild(QFileDialog)
+    dialog.fileSelected.emit(str(tmp_path / "a.txt"))
+    studio.rest(qtbot)
+    assert (tmp_path / "a.txt").read_text() == "first"
 
 
 def test_what_cannot_be_written_is_a_message(

@@ -26,6 +26,7 @@ from isca_gui.viewers.commands import dataset_command, run_commands, settings_in
 from isca_gui.viewers.convergence import ConvergenceViewer
 from isca_gui.viewers.reconstruction import ReconstructionViewer
 from isca_gui.viewers.runs import NAME, RunsViewer
+from isca_gui.viewers.tracks import FIGURES
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -124,6 +125,20 @@ def test_a_click_on_a_block_shows_its_patches(qtbot: QtBot, with_run: Studio, mo
     assert layer.size == (4 * 9 - 1, 3 * 9 - 1)
     patch = model.state.u[viewer.block, :, 1].reshape(8, 8)
     np.testing.assert_array_equal(layer.values[:8, 9:17], patch)
+
+
+def test_a_block_of_another_grid_is_forgotten(qtbot: QtBot, with_run: Studio, small: Dataset) -> None:
+    viewer = opened(qtbot, with_run, BasesViewer)
+    assert isinstance(viewer, BasesViewer)
+    viewer.block = 5
+    viewer._show_block()
+    assert viewer.patches.layer is not None
+    add(with_run, finish(training.train(small, TrainingSettings(method="pca", block=16))))
+    with_run.rest(qtbot)
+    assert viewer.block is None
+    assert viewer.patches.layer is None
+    assert viewer.block_text.text().startswith("Click")
+    assert all(canvas._highlight is None for canvas in viewer.canvases.values())
 
 
 def test_a_kernel_model_shows_its_spectrum_and_why(
@@ -243,7 +258,10 @@ def test_hovering_reads_the_figures(qtbot: QtBot, with_run: Studio, model: Model
     viewer._on_mouse_moved(box.mapViewToScene(QPointF(3.1, sum(box.viewRange()[1]) / 2)))
     assert "epoch 3" in viewer.readout.text()
     assert f"{model.steps[2].objective:.4g}" in viewer.readout.text()
-    assert len(viewer.rows()) == 1 + len(model.steps)
+    rows = viewer.rows()
+    assert len(rows) == 1 + len(model.steps)
+    for row, step in zip(rows[1:], model.steps, strict=True):
+        assert row[2:] == (step.epoch, *(getattr(step, figure) for figure in FIGURES)), "zeros as well"
 
 
 # --- runs -----------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +11,9 @@ from PySide6.QtCore import Qt
 
 from isca_gui.core import ssim
 from isca_gui.core.dataset import Dataset, Unreachable
+from isca_gui.session import Reference
 from isca_gui.viewers import panes, pictures
-from isca_gui.viewers.gallery import GalleryModel
+from isca_gui.viewers.gallery import GalleryModel, GalleryTable
 from isca_gui.viewers.pictures import PicturesViewer
 
 if TYPE_CHECKING:
@@ -64,6 +66,39 @@ def test_what_cannot_be_reached_is_marked(qtbot: QtBot, small: Dataset) -> None:
     assert model.picture_at(index) is None
     assert "at most" in model.data(index, Qt.ItemDataRole.ToolTipRole)
     assert not model.flags(index)
+
+
+def test_a_folder_that_holds_more_than_was_made_is_laid_out_too(small: Dataset) -> None:
+    entries = (*small.entries, replace(small.entries[-1], label="scratches", target_mse=484.19))
+    pictures_ = np.concatenate([small.pictures, small.pictures[-1:]])
+    twice = (*small.entries, small.entries[-1])
+    for each in (entries, twice):
+        model = GalleryModel()
+        model.set_dataset(Dataset(pictures_, each, small.spec))
+        assert all(model.index_of(number).isValid() for number in range(1, len(each)))
+        assert model.headerData(0, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole).startswith("place")
+
+
+def test_a_long_label_leaves_room_for_pictures(qtbot: QtBot, small: Dataset) -> None:
+    model = GalleryModel()
+    model.set_dataset(
+        Dataset(small.pictures[:2], (small.entries[0], replace(small.entries[1], label="x" * 150)))
+    )
+    table = GalleryTable(model, None)  # type: ignore[arg-type]
+    qtbot.addWidget(table)
+    table.resize(500, 200)
+    table.show()
+    assert table.viewport().width() > 200
+
+
+def test_the_command_names_the_picture_that_the_dataset_is_of(
+    viewer: PicturesViewer, with_dataset: Studio
+) -> None:
+    session = with_dataset.session
+    first = session.reference
+    assert first is not None
+    session.set_reference(Reference("new", first.picture, "/p/new.png"))
+    assert "/p/new.png" not in viewer.command()
 
 
 def test_an_imported_dataset_is_laid_out_by_rising_error(small: Dataset) -> None:
