@@ -281,7 +281,7 @@ def walked(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
     made.close()
     assert made.jobs.shutdown(20), "a job could not be stopped"
     for thread in threading.enumerate():
-        if "settle" in thread.name:  # compiles, which cannot be interrupted and takes a minute on a busy machine
+        if "settle" in thread.name:  # compiles: that cannot be interrupted and may take a minute
             thread.join(300)
     theme.apply(theme.LIGHT)
 
