@@ -79,8 +79,8 @@ class Actions(QObject):
 
         self._jobs.run("open", f"Opening {title}", lambda: image.read(samples.resolve(name)), done=done)
 
-    def open_sample(self, name: str) -> None:
-        """Open one of the bundled pictures as the reference."""
+    def open_sample(self, name: str = samples.TABLE[0].name) -> None:
+        """Open one of the bundled pictures as the reference; the first of them if none is named."""
         self.open_picture(f"{samples.PREFIX}{name}")
 
     def use_image(self, name: str, pasted: QImage) -> None:

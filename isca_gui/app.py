@@ -24,7 +24,6 @@ from isca_gui.session import Session
 if TYPE_CHECKING:
     from isca_gui.main_window import MainWindow
 
-SAMPLE = "camera"
 _SWITCH = 0.001  # seconds after which a thread of Python's gives way: the window must not wait for its turn
 
 
@@ -97,7 +96,7 @@ def begin(window: MainWindow, path: str | None = None) -> None:
     elif path:
         window.commands_.open_picture(path)
     else:
-        window.commands_.open_sample(SAMPLE)
+        window.commands_.open_sample()
     window.guide.welcome(path)
     window.commands_.prepare()
     window.recovery.look()

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from PySide6.QtCore import QObject
 
 from isca_gui.core import answers, files, image, samples, strength
@@ -21,6 +20,7 @@ from isca_gui.session import Refused, Tested
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from isca_gui.core.model import Model
@@ -76,27 +76,7 @@ class Recognising(QObject):
 
     def again(self, tested: Iterable[Tested]) -> None:
         """Take pictures that were recognised before."""
-        self._want(
-            [
-                _Wanted(
-                    test.number,
-                    test.name,
-                    test.picture,
-                    test.path,
-                    test.truth,
-                    again=True,
-                    left_out=self._left_out(test),
-                )
-                for test in tested
-            ]
-        )
-
-    def _left_out(self, test: Tested) -> int | None:
-        """Give which training picture of the selected run a test is, if it was left out and is one still."""
-        run, data, number = self._session.run, self._session.dataset, test.left_out
-        if run is None or run.stale or data is None or number is None or number >= len(data.entries):
-            return None
-        return number if np.array_equal(data.pictures[number], test.picture) else None
+        self._want([_again(test) for test in tested])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all answers to a table, those that could not be given with the reason."""
@@ -135,27 +115,21 @@ class Recognising(QObject):
             done += 1
             try:
                 picture = _picture_of(wanted)
-                recogniser = self._recogniser_of(run) if run is not None else None
-                found = recogniser.recognise_anew(picture, wanted.left_out) if recogniser else None
+                tested = self._answer(run, wanted, picture)
             except Exception as error:  # noqa: BLE001 - one bad picture must not end the others
                 yield wanted, error
                 continue
-            number, name = run.number if run is not None else 0, wanted.name
-            if run is not None and wanted.left_out is not None:
-                name = left_out_name(run, wanted.left_out)
-            yield (
-                wanted,
-                Tested(
-                    wanted.number,
-                    name,
-                    picture,
-                    found,
-                    number,
-                    wanted.truth,
-                    wanted.path,
-                    left_out=wanted.left_out,
-                ),
-            )
+            yield wanted, tested
+
+    def _answer(self, run: Run | None, wanted: _Wanted, picture: Picture) -> Tested:
+        plain = Tested(wanted.number, wanted.name, picture, None, 0, wanted.truth, wanted.path)
+        if run is None:
+            return plain
+        recogniser, number = self._recogniser_of(run), wanted.left_out
+        if number is not None and recogniser.knows(picture, number):
+            found, name = recogniser.leave_one_out(number), left_out_name(run, number)
+            return replace(plain, name=name, recognition=found, run=run.number, left_out=number)
+        return replace(plain, recognition=recogniser.recognise(picture), run=run.number)
 
     def _recogniser_of(self, run: Run) -> Any:
         from isca_gui.core.recognition import Recogniser
@@ -198,6 +172,12 @@ class Recognising(QObject):
 
     def _on_recognition_failed(self, _: Exception) -> None:
         self._wanted.clear()
+
+
+def _again(test: Tested) -> _Wanted:
+    return _Wanted(
+        test.number, test.name, test.picture, test.path, test.truth, again=True, left_out=test.left_out
+    )
 
 
 def left_out_name(run: Run, number: int) -> str:

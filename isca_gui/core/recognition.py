@@ -127,13 +127,20 @@ class Recogniser:
         identical = bool((np.abs(described[:, 0] - self._reference) <= TIE).all())
         return self._recognise(described, rule, identical=identical)
 
-    def recognise_anew(self, picture: NDArray[np.float32], left_out: int | None) -> Recognition:
-        """Recognise a picture; with a number, the training picture that it is, as if it were not known."""
-        if left_out is None:
-            return self.recognise(picture)
-        if self.model.known is None or left_out >= len(self.model.known.labels):
-            raise RecognitionError("The picture is none that the model was trained on.")
-        return self.leave_one_out(left_out)
+    def recognise_anew(self, picture: NDArray[Any], left_out: int | None) -> Recognition:
+        """Recognise a picture; if it is the training picture of that number, as if it were not known."""
+        if left_out is not None and self.knows(picture, left_out):
+            return self.leave_one_out(left_out)
+        return self.recognise(picture)
+
+    def knows(self, picture: NDArray[Any], number: int) -> bool:
+        """Tell whether a picture is the training picture of a number."""
+        assert self.model.known is not None
+        known, grid = self.model.known.descriptors, self.model.grid
+        if number >= known.shape[1] or picture.shape != (grid.height, grid.width):
+            return False
+        described = describe(self.model, picture[np.newaxis])[:, 0]
+        return bool((np.abs(described - known[:, number]) <= TIE).all())
 
     def leave_one_out(self, index: int, rule: str = "evidence") -> Recognition:
         """Recognise a training picture with all others."""

@@ -176,7 +176,7 @@ class Guide(QObject):
         reference = window.session.reference
         self.step_aside()
         if reference is None or not (reference.path or "").startswith(samples.PREFIX):
-            window.commands_.open_sample("camera")
+            window.commands_.open_sample()
         window.dataset_panel.generate_button.setFocus()
 
     def _on_file_wished(self, path: str) -> None:
@@ -201,7 +201,7 @@ class Guide(QObject):
             return
         step = next_step(window.session)
         works: dict[str, Callable[[], object]] = {
-            REFERENCE: lambda: window.commands_.open_sample("camera"),
+            REFERENCE: window.commands_.open_sample,
             DISTORT: window.commands_.generate,
             TRAIN: window.commands_.train,
             RECOGNISE: window.recognise_panel.mystery,

@@ -9,7 +9,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor
 
 from isca_gui import theme
-from isca_gui.core.distortions import DISTORTIONS, ORIGINAL
+from isca_gui.core.distortions import DISTORTIONS, ORIGINAL, parts_of
 
 if TYPE_CHECKING:
     from isca_gui.core.dataset import Dataset
@@ -88,6 +88,6 @@ def _number(value: float) -> str:
 def _unit(label: str) -> str:
     if label == ORIGINAL:
         return "The undistorted picture."
-    rows = [DISTORTIONS[name] for name in label.split("+") if name in DISTORTIONS]
+    rows = [DISTORTIONS[name] for name in parts_of(label) if name in DISTORTIONS]
     first = "".join(f"{row.sentence} Then: " for row in rows[:-1])
     return f"{first}{rows[-1].sentence} Strength: {rows[-1].unit}." if rows else f"Pictures of '{label}'."

@@ -19,18 +19,9 @@ from PySide6.QtWidgets import (
 )
 
 from isca_gui.session import METHOD_TITLES
+from isca_gui.viewers import run_tables
 from isca_gui.viewers.commands import settings_in_short
 from isca_gui.viewers.export import Thing
-from isca_gui.viewers.run_tables import (
-    AS_THEY_CAME,
-    ORDER_TIP,
-    add_order_menu,
-    is_falling,
-    order,
-    ordered,
-    percent,
-    set_up,
-)
 from isca_gui.viewers.viewer import NextStep, Viewer, need_run
 
 if TYPE_CHECKING:
@@ -74,7 +65,7 @@ def words(figure: float | None, column: int) -> str:
     """Write a figure as its column has it."""
     if figure is None:
         return _UNKNOWN
-    return percent(figure) if column < 2 else f"{figure:.5f}" if column == 2 else f"{figure:.1f}"
+    return run_tables.percent(figure) if column < 2 else f"{figure:.5f}" if column == 2 else f"{figure:.1f}"
 
 
 class ComparisonViewer(Viewer):
@@ -88,7 +79,7 @@ class ComparisonViewer(Viewer):
         super().__init__(session, jobs, actions, parent)
         self._build()
         self._runs: list[Run] = []  # in the order shown
-        self.looks.keep(order=order(self.table.horizontalHeader(), TITLES))
+        self.looks.keep(order=run_tables.order(self.table.horizontalHeader(), TITLES))
         for signal in (session.runs_changed, session.run_selected, session.dataset_changed,
                        session.reference_changed):  # fmt: skip
             signal.connect(self.outdated)
@@ -136,11 +127,11 @@ class ComparisonViewer(Viewer):
         for column, (_, tip, _) in enumerate(COLUMNS):
             head = self.table.horizontalHeaderItem(column)
             if head is not None:
-                head.setToolTip(f"{tip}. {ORDER_TIP}")
+                head.setToolTip(f"{tip}. {run_tables.ORDER_TIP}")
         self.table.setAccessibleName("Comparison of all runs")
         self.table.setToolTip("All runs; the best figure of each column is bold")
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        set_up(self.table, SETTINGS, self.outdated)
+        run_tables.set_up(self.table, SETTINGS, self.outdated)
         self.table.itemActivated.connect(self._on_activated)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.table.customContextMenuRequested.connect(self._on_menu)
@@ -166,15 +157,12 @@ class ComparisonViewer(Viewer):
             return "Train the method 'Random subspace' as well: what it reaches, any method must beat."
         if random[-1].evaluation is None:
             return f"{random[-1].name} is what any method must beat; it has not been evaluated yet."
-        reached = percent(random[-1].evaluation.accuracy)
+        reached = run_tables.percent(random[-1].evaluation.accuracy)
         return f"{random[-1].name} reaches {reached}: any method must beat that."
 
     def _in_order(self) -> list[Run]:
-        header, runs = self.table.horizontalHeader(), list(self.session.runs)
-        column = header.sortIndicatorSection()
-        if column == AS_THEY_CAME:
-            return runs
-        return ordered(runs, lambda run: row_of(run)[column], is_falling(header))
+        header = self.table.horizontalHeader()
+        return run_tables.in_order(header, self.session.runs, lambda run, column: row_of(run)[column])
 
     def _missing(self) -> list[Run]:
         return [run for run in self.session.runs if run.evaluation is None]
@@ -195,7 +183,7 @@ class ComparisonViewer(Viewer):
         """Offer all that can be done with the table."""
         menu = self.exporter.menu(self._thing)
         menu.addSeparator()
-        add_order_menu(menu, self.table.horizontalHeader(), TITLES)
+        run_tables.add_order_menu(menu, self.table.horizontalHeader(), TITLES)
         return menu
 
     def _on_menu(self, place: QPoint) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Row = TypeVar("Row")
 
 _FEWEST_ROWS = 4  # that are seen in the smallest window, the headings among them
-AS_THEY_CAME = -1  # in place of a column
+_AS_THEY_CAME = -1  # in place of a column
 ORDER_TIP = "Click to put the table in this order; again, falling; a third time, as trained."
 
 
@@ -66,15 +66,22 @@ def set_up(table: QTableView, stretched: int, changed: Callable[..., None]) -> N
     header.setSectionResizeMode(stretched, QHeaderView.ResizeMode.Stretch)  # the rest is seen in full
     header.setMinimumSectionSize(56)
     header.setHighlightSections(False)
-    header.setSortIndicator(AS_THEY_CAME, Qt.SortOrder.AscendingOrder)
+    header.setSortIndicator(_AS_THEY_CAME, Qt.SortOrder.AscendingOrder)
     header.setSortIndicatorClearable(True)
     header.setSortIndicatorShown(True)
     header.setSectionsClickable(True)
     header.sortIndicatorChanged.connect(changed)
 
 
-def is_falling(header: QHeaderView) -> bool:
-    """Whether the highest comes first."""
+def in_order(header: QHeaderView, rows: Sequence[Row], value: Callable[[Row, int], object]) -> list[Row]:
+    """Put rows in the order that the headings show; `value` gives a row's value in a column."""
+    column = header.sortIndicatorSection()
+    if column == _AS_THEY_CAME:
+        return list(rows)
+    return ordered(rows, lambda row: value(row, column), _is_falling(header))
+
+
+def _is_falling(header: QHeaderView) -> bool:
     return header.sortIndicatorOrder() == Qt.SortOrder.DescendingOrder
 
 
@@ -82,7 +89,7 @@ def add_order_menu(menu: QMenu, header: QHeaderView, titles: Sequence[str]) -> N
     """Offer the same without a mouse."""
     submenu = menu.addMenu("Order by")
     group = QActionGroup(submenu)
-    for column, title in ((AS_THEY_CAME, "Order of training"), *enumerate(titles)):
+    for column, title in ((_AS_THEY_CAME, "Order of training"), *enumerate(titles)):
         action = group.addAction(title)
         action.setCheckable(True)
         action.setChecked(header.sortIndicatorSection() == column)
@@ -92,7 +99,7 @@ def add_order_menu(menu: QMenu, header: QHeaderView, titles: Sequence[str]) -> N
 
 def _turn(header: QHeaderView, column: int) -> None:
     """Order by a column; by the one it is ordered by, the other way round."""
-    again = header.sortIndicatorSection() == column and not is_falling(header)
+    again = header.sortIndicatorSection() == column and not _is_falling(header)
     header.setSortIndicator(column, Qt.SortOrder.DescendingOrder if again else Qt.SortOrder.AscendingOrder)
 
 
@@ -101,11 +108,11 @@ def order(header: QHeaderView, titles: Sequence[str]) -> Kept:
 
     def read() -> list[Any] | None:
         column = header.sortIndicatorSection()
-        return None if column == AS_THEY_CAME else [titles[column], is_falling(header)]
+        return None if column == _AS_THEY_CAME else [titles[column], _is_falling(header)]
 
     def put(value: Any) -> None:
         if value is None:
-            header.setSortIndicator(AS_THEY_CAME, Qt.SortOrder.AscendingOrder)
+            header.setSortIndicator(_AS_THEY_CAME, Qt.SortOrder.AscendingOrder)
         elif isinstance(value, list) and [type(each) for each in value] == [str, bool] and value[0] in titles:
             way = Qt.SortOrder.DescendingOrder if value[1] else Qt.SortOrder.AscendingOrder
             header.setSortIndicator(titles.index(value[0]), way)

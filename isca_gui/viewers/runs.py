@@ -21,22 +21,13 @@ from PySide6.QtWidgets import (
 
 from isca_gui.flow import Flow
 from isca_gui.session import METHOD_TITLES
+from isca_gui.viewers import run_tables
 from isca_gui.viewers.commands import model_file, run_commands, settings_in_short
 from isca_gui.viewers.export import Thing
-from isca_gui.viewers.run_tables import (
-    AS_THEY_CAME,
-    ORDER_TIP,
-    add_order_menu,
-    is_falling,
-    order,
-    ordered,
-    percent,
-    set_up,
-)
 from isca_gui.viewers.viewer import NextStep, Viewer, need_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from PySide6.QtCore import QObject, QPoint
     from PySide6.QtWidgets import QMenu
@@ -49,6 +40,10 @@ if TYPE_CHECKING:
 
 _ENDS = {"converged": "converged", "max_epochs": "all epochs done", "stopped": "stopped and kept"}
 NAME, SETTINGS = 1, 3
+
+
+def _value(run: Run, column: int) -> object:
+    return COLUMNS[column][3](run)
 
 
 def _last(run: Run, figure: str) -> float:
@@ -72,7 +67,7 @@ COLUMNS: tuple[tuple[str, str, Callable[[Run], str], Callable[[Run], object]], .
     ("Seconds", "Time of training", lambda run: f"{run.model.state.seconds:.1f}",
      lambda run: run.model.state.seconds),
     ("Leave one out", "Share of training pictures recognised without knowing them; Evaluate measures it",
-     lambda run: percent(run.evaluation.accuracy if run.evaluation else None),
+     lambda run: run_tables.percent(run.evaluation.accuracy if run.evaluation else None),
      lambda run: run.evaluation.accuracy if run.evaluation else ""),
     ("Data", "Whether it was trained on the dataset shown now",
      lambda run: "other data" if run.stale else "current", lambda run: "stale" if run.stale else "current"),
@@ -86,13 +81,11 @@ class RunsModel(QAbstractTableModel):
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self.runs: tuple[Run, ...] = session.runs  # in the order shown
+        self.runs: Sequence[Run] = session.runs  # in the order shown
 
-    def refresh(self, column: int = AS_THEY_CAME, falling: bool = False) -> None:
-        """Take the session's runs, in order of a column; rows that stay are kept, with what is selected."""
-        before, after = self.runs, self._session.runs
-        if column != AS_THEY_CAME:
-            after = tuple(ordered(after, COLUMNS[column][3], falling))
+    def show(self, after: Sequence[Run]) -> None:
+        """Take other runs, or the same in another order; those that stay are kept, with what is selected."""
+        before = self.runs
         places = {run.number: row for row, run in enumerate(after)}
         if places.keys() != {run.number for run in before}:
             self.beginResetModel()
@@ -139,7 +132,7 @@ class RunsModel(QAbstractTableModel):
             if role == Qt.ItemDataRole.DisplayRole:
                 return TITLES[section]
             if role == Qt.ItemDataRole.ToolTipRole:
-                return f"{COLUMNS[section][1]}. {ORDER_TIP}"
+                return f"{COLUMNS[section][1]}. {run_tables.ORDER_TIP}"
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
@@ -172,7 +165,7 @@ class RunsViewer(Viewer):
         super().__init__(session, jobs, actions, parent)
         self.model = RunsModel(session, self)
         self._build()
-        self.looks.keep(order=order(self.table.horizontalHeader(), TITLES))
+        self.looks.keep(order=run_tables.order(self.table.horizontalHeader(), TITLES))
         for signal in (session.runs_changed, session.run_selected, session.dataset_changed,
                        session.reference_changed):  # fmt: skip
             signal.connect(self.outdated)
@@ -185,7 +178,7 @@ class RunsViewer(Viewer):
     def redraw(self) -> None:
         """Show the session's runs and which is selected."""
         header = self.table.horizontalHeader()
-        self.model.refresh(header.sortIndicatorSection(), is_falling(header))
+        self.model.show(run_tables.in_order(header, self.session.runs, _value))
         run = self.session.run
         row = next((row for row, each in enumerate(self.model.runs) if each is run), -1)
         selection = self.table.selectionModel()
@@ -203,7 +196,7 @@ class RunsViewer(Viewer):
         self.table.setModel(self.model)
         self.table.setAccessibleName("Runs")
         self.table.setToolTip("Select a run, and all viewers show it; a heading puts the runs in order")
-        set_up(self.table, SETTINGS, self.outdated)
+        run_tables.set_up(self.table, SETTINGS, self.outdated)
         self.table.selectionModel().selectionChanged.connect(self._on_selection_changed)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.table.customContextMenuRequested.connect(self._on_menu)
@@ -304,7 +297,7 @@ class RunsViewer(Viewer):
         """Offer all that can be done with the table."""
         menu = self.exporter.menu(self._thing)
         menu.addSeparator()
-        add_order_menu(menu, self.table.horizontalHeader(), TITLES)
+        run_tables.add_order_menu(menu, self.table.horizontalHeader(), TITLES)
         for text, button in self.buttons.items():
             action = menu.addAction(text)
             action.setEnabled(button.isEnabled())

@@ -255,7 +255,7 @@ def need_dataset(session: Session, actions: Actions) -> NextStep | None:
         return None
     if session.reference is None:
         text = "There is no picture yet. Open one at the left, or begin with a sample."
-        return NextStep(text, "Open the sample picture", lambda: actions.open_sample("camera"), "open")
+        return NextStep(text, "Open the sample picture", actions.open_sample, "open")
     text = "Next: make distorted versions of the reference picture to learn from."
     return NextStep(text, "Generate the dataset", actions.generate, "dataset")
 

@@ -13,7 +13,8 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QObject, QThread, QTimer
+from PySide6.QtCore import QObject, QPoint, Qt, QThread, QTimer
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from isca_gui import app as program
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from isca_gui.core.dataset import Dataset
     from isca_gui.core.model import Model
     from isca_gui.main_window import MainWindow
+    from isca_gui.viewers.viewer import Viewer
 
 SIDE = 64
 LEVELS = (100.0, 400.0)
@@ -104,6 +106,23 @@ class Studio:
     @property
     def errors(self) -> list[str]:
         return [message.text for message in self.session.messages if message.level == "error"]
+
+
+def opened(qtbot: QtBot, studio: Studio, kind: type[Viewer]) -> Any:
+    """Show a viewer by itself."""
+    viewer = kind(studio.session, studio.jobs, studio.actions)
+    qtbot.addWidget(viewer)
+    viewer.resize(900, 600)
+    viewer.show()
+    studio.rest(qtbot)
+    return viewer
+
+
+def click_heading(viewer: Any, column: int) -> None:
+    """Click a heading of a viewer's table."""
+    header = viewer.table.horizontalHeader()
+    place = header.sectionViewportPosition(column) + header.sectionSize(column) // 2
+    QTest.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(place, header.height() // 2))
 
 
 @pytest.fixture(scope="session", autouse=True)

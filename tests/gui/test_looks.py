@@ -21,7 +21,7 @@ from isca_gui.projects import SUFFIX
 from isca_gui.session import Reference
 from isca_gui.viewers.looks import Kept, Looks
 
-from .conftest import SETTINGS, fill, rest
+from .conftest import SETTINGS, click_heading, fill, rest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,13 +53,6 @@ def zoom_in(canvas: Any) -> None:
     QTest.keyClick(canvas, Qt.Key.Key_2)
     QTest.keyClick(canvas, Qt.Key.Key_Left)
     assert not canvas.view.fitted
-
-
-def click_heading(window: MainWindow, name: str, column: int) -> None:
-    window.show_viewer(name)
-    header = widget(window, name).table.horizontalHeader()
-    place = header.sectionViewportPosition(column) + header.sectionSize(column) // 2
-    QTest.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(place, header.height() // 2))
 
 
 def turn_wheel(qtbot: QtBot, window: MainWindow) -> None:
@@ -96,8 +89,9 @@ def change_everything(qtbot: QtBot, window: MainWindow) -> None:
     votes.opacity.setValue(35)
     widget(window, "confusion").every.click()
     for name, column, times in (("comparison", 6, 1), ("runs", 6, 2)):
+        window.show_viewer(name)
         for _ in range(times):
-            click_heading(window, name, column)
+            click_heading(widget(window, name), column)
     widget(window, "convergence").boxes["primal"].click()
     turn_wheel(qtbot, window)
     rest(qtbot, window)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
@@ -17,7 +17,7 @@ from isca_gui.viewers.comparison import ComparisonViewer
 from isca_gui.viewers.run_tables import ordered
 from isca_gui.viewers.runs import NAME, RunsViewer
 
-from .conftest import SETTINGS
+from .conftest import SETTINGS, click_heading, opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -80,20 +80,9 @@ def shown(qtbot: QtBot, with_dataset: Studio, model: Model) -> Callable[[type[Vi
     three_runs(with_dataset, model)
 
     def show(kind: type[Viewer]) -> Any:
-        viewer = kind(with_dataset.session, with_dataset.jobs, with_dataset.actions)
-        qtbot.addWidget(viewer)
-        viewer.resize(900, 300)
-        viewer.show()
-        qtbot.waitExposed(viewer)
-        return viewer
+        return opened(qtbot, with_dataset, kind)
 
     return show
-
-
-def click_heading(viewer: Any, column: int) -> None:
-    header = viewer.table.horizontalHeader()
-    place = header.sectionViewportPosition(column) + header.sectionSize(column) // 2
-    QTest.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(place, header.height() // 2))
 
 
 def names(viewer: Any) -> list[str]:

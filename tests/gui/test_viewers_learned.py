@@ -28,6 +28,8 @@ from isca_gui.viewers.reconstruction import ReconstructionViewer
 from isca_gui.viewers.runs import NAME, RunsViewer
 from isca_gui.viewers.tracks import FIGURES
 
+from .conftest import opened
+
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
@@ -55,15 +57,6 @@ def add(studio: Studio, model: Model) -> int:
     number = studio.session.begin_run(model.settings)
     studio.session.end_run(model)
     return number
-
-
-def opened(qtbot: QtBot, studio: Studio, kind: type[Viewer]) -> Viewer:
-    viewer = kind(studio.session, studio.jobs, studio.actions)
-    qtbot.addWidget(viewer)
-    viewer.resize(900, 600)
-    viewer.show()
-    studio.rest(qtbot)
-    return viewer
 
 
 @pytest.mark.parametrize("kind", [BasesViewer, ReconstructionViewer, ConvergenceViewer, RunsViewer])

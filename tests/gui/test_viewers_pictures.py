@@ -16,6 +16,8 @@ from isca_gui.viewers import panes, pictures
 from isca_gui.viewers.gallery import GalleryModel, GalleryTable
 from isca_gui.viewers.pictures import PicturesViewer
 
+from .conftest import opened
+
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
@@ -26,10 +28,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def viewer(qtbot: QtBot, with_dataset: Studio) -> PicturesViewer:
-    made = PicturesViewer(with_dataset.session, with_dataset.jobs, with_dataset.actions)
-    qtbot.addWidget(made)
+    made: PicturesViewer = opened(qtbot, with_dataset, PicturesViewer)
     made.resize(800, 600)
-    made.show()
     with_dataset.rest(qtbot)
     return made
 
