@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from isca_gui import work_files
 from isca_gui.core.lock import Lock, Locked
-from isca_gui.panels.ask_save import DISCARD, SAVE, ask_save
+from isca_gui.panels.ask_save import DISCARD, SAVE, ask_name, ask_save
 from isca_gui.panels.missing_files import MissingFiles
 from isca_gui.parts import Work
 
@@ -236,16 +236,9 @@ class Projects(QObject):
     ) -> None:
         stem = Path(self.name).stem or "project"
         proposed = os.path.join(self._folder(), f"{stem}{suffix}")
-        chosen, _ = QFileDialog.getSaveFileName(self._widget, title, proposed, wanted)
-        if not chosen:
-            return
-        path = os.path.abspath(chosen if chosen.endswith(suffix) else f"{chosen}{suffix}")
-        if not chosen.endswith(suffix) and os.path.exists(path):  # the dialog has asked about another name
-            words = f"'{Path(path).name}' is there already. Replace it?"
-            answer = QMessageBox.question(self._widget, title, words)
-            if answer != QMessageBox.StandardButton.Yes:
-                return
-        write(path)
+        path = ask_name(self._widget, title, proposed, suffix, wanted)
+        if path:
+            write(path)
 
     def _write(self, path: str, then: Callable[[], object] | None = None, copy: bool = False) -> None:
         lock, why_not = self._locked(path)

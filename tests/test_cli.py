@@ -191,6 +191,7 @@ WRONG = [
     (["info", "full"], 1, "cannot be used as a dataset"),
     (["info", ""], 2, "name is empty"),
     (["info", "full", "--range", "0:1"], 2, "'full' is a folder"),
+    (["train", "full", "-o", "m.isca", "--range", "0:1"], 2, "'full' is a folder"),
     (["info", "picture.png", "--range", "9"], 2, "--range: '9' is not LOW:HIGH"),
     (["info", "picture.png", "--range", "a:b"], 2, "--range: 'a:b' is not LOW:HIGH"),
     (["info", "picture.png", "--range", "1:0"], 2, "lower value first"),
@@ -323,6 +324,7 @@ def test_range_says_what_black_and_white_are(here: Path, isca: Callable[..., Don
     for words in (
         ("dataset", "-o", "d", *LEVELS),
         ("distort", "-o", "x.png", "--kind", "blur", "--mse", "9"),
+        ("train", "-o", "m.isca", "--method", "pca"),
     ):
         assert isca(words[0], "signed.tiff", "--range=-1:1", *words[1:]).code == 0
 

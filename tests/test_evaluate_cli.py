@@ -116,6 +116,8 @@ def test_fresh_pictures_of_a_model(data: Path, isca: Callable[..., Done], made: 
     ("words", "code", "message"),
     [
         (["--fresh", "1"], 2, "a model does not hold; say --reference"),
+        (["--range", "0:1"], 2, "--range is for a picture, and none is read"),
+        (["--fresh", "1", "--reference", "set", "--range", "0:1"], 2, "set' is a folder"),
         (["--fresh", "-1"], 2, "--fresh is a number of pictures"),
         (["--fresh", "few"], 2, "not a whole number"),
         (["--methods", "pca"], 2, "--methods is for a dataset"),
@@ -130,7 +132,7 @@ def test_fresh_pictures_of_a_model(data: Path, isca: Callable[..., Done], made: 
 def test_wrong_use_with_a_model(
     data: Path, isca: Callable[..., Done], words: list[str], code: int, message: str
 ) -> None:
-    places = [str(data / word) if word == "noisy.png" else word for word in words]
+    places = [str(data / word) if word in ("noisy.png", "set") else word for word in words]
     done = isca("evaluate", data / "m.isca", *places)
     assert done.code == code
     assert message in done.err

@@ -37,6 +37,23 @@ def add_range(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def check_range(args: argparse.Namespace, source: str | None) -> None:
+    """Refuse --range where no picture is read that it could be said of."""
+    from isca_gui.core.settings import SettingsError
+
+    if args.value_range is not None and source is None:
+        raise SettingsError("--range is for a picture, and none is read")
+    if args.value_range is not None and os.path.isdir(source or ""):
+        raise SettingsError(f"--range is for a picture; '{source}' is a folder")
+
+
+def range_words(args: argparse.Namespace) -> list[str]:
+    """Give --range as it was said, for a command that does the same."""
+    from isca_gui.core.settings import number_text
+
+    return [f"--range={':'.join(map(number_text, args.value_range))}"] if args.value_range else []
+
+
 def add_threads(parser: argparse.ArgumentParser) -> None:
     """Add --threads."""
     parser.add_argument(

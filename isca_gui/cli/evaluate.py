@@ -104,6 +104,7 @@ def _of_model(args: argparse.Namespace) -> tuple[Row, ...]:
             "--fresh makes new pictures of the model's reference, which a model does not hold; "
             "say --reference with the picture or the dataset folder"
         )
+    common.check_range(args, args.reference)
     model = archive.load_model(args.source)
     fresh = None
     recogniser = Recogniser(model, args.descriptor)
@@ -150,10 +151,9 @@ def _of_dataset(args: argparse.Namespace) -> tuple[Row, ...]:
 
     if args.reference is not None:
         raise SettingsError("--reference is for a model; a dataset holds its reference")
+    common.check_range(args, args.source)
     methods = parse_methods("isca" if args.methods is None else args.methods)
     if os.path.isdir(args.source):
-        if args.value_range is not None:
-            raise SettingsError(f"--range is for a picture; '{args.source}' is a folder")
         data = _load(args, args.source)
     else:
         picture = image.read(samples.resolve(args.source), value_range=args.value_range)

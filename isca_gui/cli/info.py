@@ -44,10 +44,8 @@ def _document(args: argparse.Namespace) -> dict[str, Any]:
 
 def _folder(args: argparse.Namespace) -> dict[str, Any]:
     from isca_gui.core import dataset_files
-    from isca_gui.core.settings import SettingsError
 
-    if args.value_range is not None:
-        raise SettingsError(f"--range is for a picture; '{args.image}' is a folder")
+    common.check_range(args, args.image)
     dataset = common.run_with_progress(dataset_files.load(args.image), "dataset", quiet=True)
     return {"kind": "dataset", "folder": str(Path(args.image)), **summary(dataset)}
 

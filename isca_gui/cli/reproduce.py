@@ -72,14 +72,8 @@ def _called(image: str) -> str:
 
 def _command(args: argparse.Namespace) -> str:
     """Give the command that goes on."""
-    from isca_gui.core.settings import number_text
-
-    words = ["isca", "reproduce", args.image, "-o", args.output]
-    if args.value_range is not None:
-        words.append(f"--range={':'.join(map(number_text, args.value_range))}")
-    if args.quick:
-        words.append("--quick")
-    return shlex.join(words)
+    quick = ["--quick"] if args.quick else []
+    return shlex.join(["isca", "reproduce", args.image, "-o", args.output, *common.range_words(args), *quick])
 
 
 class Pace:

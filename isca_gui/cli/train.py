@@ -56,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "dataset", metavar="DATASET", type=common.name,
         help="a dataset folder; or a picture or sample:NAME, of which the paper's dataset is made first",
     )  # fmt: skip
+    common.add_range(parser)
     parser.add_argument(
         "-o", "--output", metavar="MODEL", type=common.name, required=True, help="the .isca file to write"
     )
@@ -83,6 +84,7 @@ def run(args: argparse.Namespace) -> int:
     from isca_gui.core import archive, compact, steps, training
 
     _check_target(args)
+    common.check_range(args, args.dataset)
     resumed = archive.load_model(args.resume) if args.resume else None
     settings = _settings(args, resumed)
     dataset = _dataset(args)
@@ -188,7 +190,7 @@ def _dataset(args: argparse.Namespace) -> Dataset:
 
     if os.path.isdir(args.dataset):
         return common.run_with_progress(dataset_files.load(args.dataset), "dataset", quiet=args.json)
-    reference = image.read(samples.resolve(args.dataset))
+    reference = image.read(samples.resolve(args.dataset), value_range=args.value_range)
     task = dataset.generate(reference, DatasetSpec(), args.threads)
     return common.run_with_progress(task, "dataset", quiet=args.json)
 
@@ -197,7 +199,16 @@ def _print_result(args: argparse.Namespace, model: Model) -> None:
     settings, last = model.settings, model.steps[-1] if model.steps else None
     if model.end == "stopped":
         print(f"stopped; {args.output} keeps the model of epoch {model.state.epoch} of {settings.epochs}")
-        words = ["isca", "train", args.dataset, "-o", args.output, "--resume", args.output]
+        words = [
+            "isca",
+            "train",
+            args.dataset,
+            *common.range_words(args),
+            "-o",
+            args.output,
+            "--resume",
+            args.output,
+        ]
         print(f"to go on: {shlex.join(map(str, words))}")
         return
     how = {"converged": "converged after", "max_epochs": "ran"}[model.end]

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from isca_gui import theme
 from isca_gui.actions import PICTURE_FILTER
+from isca_gui.panels.ask_save import ask_name
 from isca_gui.panels.guess import ASK, GuessBar, secret
 from isca_gui.panels.preview import KindBox, MseBox, chip
 from isca_gui.panels.step import (
@@ -119,9 +120,9 @@ class RecognisePanel(StepPanel):
             self.session.say("warning", "There is nothing to save: no picture has been recognised yet.")
             return
         proposed = QFileDialog().directory().filePath("answers.csv")  # where the last dialog was
-        path, _ = QFileDialog.getSaveFileName(self, "Save the table", proposed, "CSV table (*.csv)")
+        path = ask_name(self, "Save the table", proposed, ".csv", "CSV table (*.csv)")
         if path:
-            self._actions.save_answers(path if path.lower().endswith(".csv") else f"{path}.csv")
+            self._actions.save_answers(path)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Accept files."""

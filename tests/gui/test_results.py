@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QMenu
+from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox
 
 from isca_gui import cli, theme
 from isca_gui.core import image, strength
@@ -209,6 +209,28 @@ def test_many_pictures_make_a_table_and_bad_ones_are_listed_with_their_error(
     panel.remove_button.click()
     assert panel.list.topLevelItemCount() == 4
     assert len(trained.session.refused) == 1
+
+
+def test_a_table_named_without_its_ending_does_not_replace_a_file_unasked(
+    qtbot: QtBot, trained: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "answers.csv"
+    path.write_text("mine")
+    trained.recognise_panel.mystery()
+    rest(qtbot, trained)
+    for typed in ("answers", "answers.CSV"):
+        monkeypatch.setattr(
+            QFileDialog, "getSaveFileName", lambda *_, typed=typed: (str(tmp_path / typed), "")
+        )
+        monkeypatch.setattr(QMessageBox, "question", lambda *_: QMessageBox.StandardButton.No)
+        trained.recognise_panel.save_button.click()
+        rest(qtbot, trained)
+        assert [each.name for each in tmp_path.iterdir()] == ["answers.csv"]
+        assert path.read_text() == "mine"
+    monkeypatch.setattr(QMessageBox, "question", lambda *_: QMessageBox.StandardButton.Yes)
+    trained.recognise_panel.save_button.click()
+    rest(qtbot, trained)
+    assert len(table(path)) == 1
 
 
 # --- the menu of results ------------------------------------------------------------------------------------
