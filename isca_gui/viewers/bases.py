@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from isca_gui.jobs import JobRunner
     from isca_gui.session import Session
 
-_CLICK = "Click a block to see its basis patches."
+_CLICK = "Click a block, or Shift+arrows and Enter, to see its basis patches."
 _LINES = {"U": Qt.PenStyle.SolidLine, "V": Qt.PenStyle.DashLine, "J": Qt.PenStyle.DotLine}
 _TIPS = {
     "U": "U, the subspace that is learned",
@@ -80,6 +80,7 @@ class BasesViewer(Viewer):
             return
         fresh = self._model is None or self._model.grid != run.model.grid
         self._model = run.model
+        self._first.view.stride = run.model.grid.side
         self._newest.forget()
         if fresh:
             self.block = None
@@ -253,7 +254,10 @@ class BasesViewer(Viewer):
                 canvas = (
                     self._first if not self.canvases else PictureCanvas(row, self._grid_box, self._first.view)
                 )
-                canvas.setToolTip(f"{_TIPS[row]}, component {component + 1}. Click a block for its patches.")
+                canvas.setToolTip(
+                    f"{_TIPS[row]}, component {component + 1}. Click a block for its patches; "
+                    "by keys: Shift+arrows, then Enter."
+                )
                 canvas.set_caption(f"{row}  {component + 1}")
                 canvas.setMinimumSize(56, 56)
                 if canvas.menu is None:

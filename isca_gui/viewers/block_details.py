@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from isca_gui.core.recognition import Recognition
     from isca_gui.session import Tested
 
-HINT = "Point at a block to see its distances and the nearest training patch."
+HINT = "Point at a block (pointer or Shift+arrows): its distances, the nearest training patch."
 
 
 class BlockDetails(QWidget):

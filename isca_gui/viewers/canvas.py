@@ -10,6 +10,7 @@ from PySide6.QtGui import QColor, QHelpEvent, QImage, QPainter, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from isca_gui import theme
+from isca_gui.viewers import canvas_keys
 from isca_gui.viewers.layers import Layer, grey_layer, pixel_image
 from isca_gui.viewers.view import (
     LARGEST_ZOOM,
@@ -30,19 +31,6 @@ if TYPE_CHECKING:
 
     from isca_gui.core.blocks import Rectangle
 
-_WHEEL_STEP = 1.25
-_ZOOM_KEYS = {Qt.Key.Key_1: 1.0, Qt.Key.Key_2: 2.0}
-_FACTOR_KEYS = {
-    Qt.Key.Key_Plus: _WHEEL_STEP,
-    Qt.Key.Key_Equal: _WHEEL_STEP,
-    Qt.Key.Key_Minus: 1 / _WHEEL_STEP,
-}
-_ARROWS = {
-    Qt.Key.Key_Left: (-1, 0),
-    Qt.Key.Key_Right: (1, 0),
-    Qt.Key.Key_Up: (0, -1),
-    Qt.Key.Key_Down: (0, 1),
-}
 _GRIP = 6  # pixels beside the divider in which it can be taken
 
 
@@ -59,7 +47,8 @@ class PictureCanvas(QWidget):
         super().__init__(parent)
         self.setAccessibleName(name)
         self.setToolTip(
-            f"{name}. Wheel: zoom about the pointer; drag: move; F: fit, 1: one to one, 2: two to one."
+            f"{name}. Wheel: zoom about the pointer; drag: move; F: fit, 1: one to one, 2: two to one. "
+            "By keys: arrows move, Shift+arrows point, Enter chooses."
         )
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
@@ -102,6 +91,16 @@ class PictureCanvas(QWidget):
         """Show another layer right of the divider, or nothing."""
         self._second = layer
         self.update()
+
+    @property
+    def divided(self) -> bool:
+        """Whether there is another layer right of a divider."""
+        return self._second is not None
+
+    @property
+    def divider(self) -> float:
+        """Where the divider is, as a share of the width."""
+        return self._divider
 
     def set_divider(self, share: float) -> None:
         """Put the divider at a share of the width."""
@@ -209,6 +208,27 @@ class PictureCanvas(QWidget):
         width, height = self._layer.size
         return (row, column) if 0 <= row < height and 0 <= column < width else None
 
+    def point_at(self, pixel: tuple[int, int] | None, by_keys: bool = False) -> None:
+        """Tell what is at a pixel, as the pointer does where it is."""
+        if pixel == self.view.cursor:
+            return
+        self.view.set_cursor(pixel, by_keys)
+        if pixel is not None and self._layer is not None:
+            self.hovered.emit(*pixel)
+            self.pixel_changed.emit(*pixel, self._layer.text_at(*pixel))
+
+    def move_by(self, x: float, y: float) -> None:
+        """Move over the picture by pixels of the screen."""
+        if self._layer is not None:
+            x, y = (self._picture_x(self.width() / 2 + x), self._picture_y(self.height() / 2 + y))
+            self.view.look_at(self.zoom(), *self._kept_inside(x, y))
+
+    def bring_in_sight(self, row: int, column: int) -> None:
+        """Put a pixel in the middle if it is not seen."""
+        place = place_of(self.target(), self.zoom(), row, column, row + 1, column + 1)
+        if not self._device_rect().contains(place.center()):
+            self.view.look_at(self.zoom(), column + 0.5, row + 0.5)
+
     def _picture_x(self, x: float) -> float:
         return (x * self.devicePixelRatioF() - self.target().left()) / self.zoom()
 
@@ -278,7 +298,7 @@ class PictureCanvas(QWidget):
         if self._highlight is not None:
             r = self._highlight
             frame(painter, place_of(target, zoom, r.top, r.left, r.bottom, r.right))
-        if self.view.cursor is not None and not self.underMouse():
+        if self.view.cursor is not None and (self.view.by_keys or not self.underMouse()):
             row, column = self.view.cursor
             place = place_of(target, zoom, row, column, row + 1, column + 1)
             frame(painter, place.adjusted(-3, -3, 3, 3) if zoom < 6 else place)
@@ -290,7 +310,7 @@ class PictureCanvas(QWidget):
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom about the pointer."""
         turns = event.angleDelta().y() / 120
-        self.set_zoom(self.zoom() * _WHEEL_STEP**turns, event.position())
+        self.set_zoom(self.zoom() * canvas_keys.ZOOM_STEP**turns, event.position())
         event.accept()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -317,7 +337,7 @@ class PictureCanvas(QWidget):
         else:
             near = self._near_divider(place)
             self.setCursor(Qt.CursorShape.SplitHCursor if near else Qt.CursorShape.CrossCursor)
-        self._point_at(self.pixel_at(place))
+        self.point_at(self.pixel_at(place))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Let go; what was not moved was clicked."""
@@ -337,24 +357,9 @@ class PictureCanvas(QWidget):
         super().leaveEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """F, 1, 2, + and − zoom; the arrows move."""
-        key, zoom = Qt.Key(event.key()), self.zoom()
-        if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier & ~Qt.KeyboardModifier.ShiftModifier:
-            return super().keyPressEvent(event)
-        if key == Qt.Key.Key_F:
-            self.fit()
-        elif key in _ZOOM_KEYS:
-            self.set_zoom(_ZOOM_KEYS[key])
-        elif key in _FACTOR_KEYS:
-            self.set_zoom(zoom * _FACTOR_KEYS[key])
-        elif key in _ARROWS and self._layer is not None:
-            across, down = _ARROWS[key]
-            x = self._picture_x(self.width() / 2) + across * 40 / zoom
-            y = self._picture_y(self.height() / 2) + down * 40 / zoom
-            self.view.look_at(zoom, *self._kept_inside(x, y))
-        else:
-            return super().keyPressEvent(event)
-        return None
+        """Zoom, move, point, choose or move the divider."""
+        if not canvas_keys.press(self, event):
+            super().keyPressEvent(event)
 
     def event(self, event: QEvent) -> bool:
         """Show the tool tip at the caption only: elsewhere it would hide what is looked at."""
@@ -368,14 +373,6 @@ class PictureCanvas(QWidget):
         """Offer to save and copy."""
         if self.menu is not None and self._layer is not None:
             self.menu().popup(event.globalPos())
-
-    def _point_at(self, pixel: tuple[int, int] | None) -> None:
-        if pixel == self.view.cursor:
-            return
-        self.view.set_cursor(pixel)
-        if pixel is not None and self._layer is not None:
-            self.hovered.emit(*pixel)
-            self.pixel_changed.emit(*pixel, self._layer.text_at(*pixel))
 
     def _on_cursor_changed(self, place: tuple[int, int] | None) -> None:
         for each in (self._marked, place):
@@ -393,7 +390,7 @@ class PictureCanvas(QWidget):
         )  # fmt: skip
 
     def _near_divider(self, place: QPointF) -> bool:
-        return self._second is not None and abs(place.x() - self._divider * self.width()) <= _GRIP
+        return self.divided and abs(place.x() - self._divider * self.width()) <= _GRIP
 
     def _moved(self, place: QPointF) -> bool:
         return self._pressed is None or (place - self._pressed).manhattanLength() > 3

@@ -99,11 +99,6 @@ class Pane(PictureCanvas):
         """Write the whole caption or the short one."""
         self.set_caption(self._captions[0] if whole else self._captions[1])
 
-    @property
-    def divider(self) -> float:
-        """Where the divider is, as a share of the width."""
-        return self._divider
-
     def value(self) -> str:
         """Give the value under the pointer; on both sides of a divider, both."""
         if self.view.cursor is None:

@@ -27,6 +27,8 @@ class PictureView(QObject):
         self.x = self.y = 0.0
         self.size: tuple[int, int] | None = None  # width and height of the picture that is seen
         self.cursor: tuple[int, int] | None = None
+        self.by_keys = False  # the cursor is where keys have put it, not where the pointer is
+        self.stride = 1  # pixels from one place to the next for keys: a block's side where blocks are chosen
 
     def fit(self) -> None:
         """Show the whole picture."""
@@ -46,10 +48,10 @@ class PictureView(QObject):
         self.x, self.y = x, y
         self.changed.emit()
 
-    def set_cursor(self, place: tuple[int, int] | None) -> None:
-        """Tell all panes where the pointer is."""
+    def set_cursor(self, place: tuple[int, int] | None, by_keys: bool = False) -> None:
+        """Tell all panes where the pointer is, or where keys point."""
         if place != self.cursor:
-            self.cursor = place
+            self.cursor, self.by_keys = place, by_keys
             self.cursor_changed.emit(place)
 
 

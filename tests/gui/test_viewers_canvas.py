@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QImage, QWheelEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QImage, QKeyEvent, QWheelEvent
+from PySide6.QtWidgets import QApplication
 
 from isca_gui import theme
 from isca_gui.core.blocks import Rectangle
@@ -164,6 +165,74 @@ def test_the_divider_is_dragged(qtbot: QtBot, canvas: PictureCanvas) -> None:
     qtbot.mouseMove(canvas, QPoint(200, 100))
     qtbot.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=QPoint(200, 100))
     assert (shown(canvas)[100, 190], shown(canvas)[100, 210]) == (0, 255)
+
+
+def test_the_divider_is_moved_by_keys(qtbot: QtBot, canvas: PictureCanvas) -> None:
+    control = Qt.KeyboardModifier.ControlModifier
+    qtbot.keyClick(canvas, Qt.Key.Key_Left, control)  # there is none yet
+    assert canvas.divider == 0.5
+    canvas.set_picture(np.zeros((64, 64), np.float32))
+    canvas.set_second(layers.grey_layer(np.ones((64, 64), np.float32)))
+    for _ in range(10):
+        qtbot.keyClick(canvas, Qt.Key.Key_Right, control)
+    assert (shown(canvas)[100, 200], shown(canvas)[100, 220]) == (0, 255)
+    for _ in range(100):
+        qtbot.keyClick(canvas, Qt.Key.Key_Left, control)
+    assert canvas.divider == 0.0
+
+
+ARROWS = {
+    Qt.Key.Key_Left: (0, -1),
+    Qt.Key.Key_Right: (0, 1),
+    Qt.Key.Key_Up: (-1, 0),
+    Qt.Key.Key_Down: (1, 0),
+}
+
+
+@pytest.mark.parametrize("stride", [1, 8, 7])
+@pytest.mark.parametrize("key", list(ARROWS))
+def test_every_pixel_or_block_of_a_row_is_reached_by_keys(
+    qtbot: QtBot, canvas: PictureCanvas, stride: int, key: Qt.Key
+) -> None:
+    canvas.view.stride = stride
+    canvas.set_zoom(9.0)  # only a part is seen
+    with qtbot.waitSignal(canvas.pixel_changed):
+        qtbot.keyClick(canvas, key, Qt.KeyboardModifier.ShiftModifier)
+    assert canvas.view.cursor == canvas.pixel_at(QPointF(150, 100))  # what was in the middle
+    down, across = ARROWS[key]
+    place = [canvas.view.cursor[0] // stride, canvas.view.cursor[1] // stride]  # type: ignore[index]
+    last = 63 // stride
+    for _ in range(70):
+        qtbot.keyClick(canvas, key, Qt.KeyboardModifier.ShiftModifier)
+        place = [min(max(place[0] + down, 0), last), min(max(place[1] + across, 0), last)]
+        row, column = canvas.view.cursor  # type: ignore[misc]
+        assert [row // stride, column // stride] == place
+        target, zoom = canvas.target(), canvas.zoom()
+        assert 0 <= target.left() + (column + 0.5) * zoom <= canvas.width()
+        assert 0 <= target.top() + (row + 0.5) * zoom <= canvas.height()
+    with qtbot.waitSignal(canvas.clicked) as chosen:
+        qtbot.keyClick(canvas, Qt.Key.Key_Return)
+    assert chosen.args == [row, column]
+
+
+def test_where_keys_point_is_marked_and_the_pointer_takes_over(qtbot: QtBot, canvas: PictureCanvas) -> None:
+    canvas.set_picture(np.full((64, 64), 0.25, np.float32))
+    before = shown(canvas)
+    qtbot.keyClick(canvas, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    assert (shown(canvas) != before).any()
+    for place in (QPoint(120, 70), QPoint(131, 77)):  # it may lie at one of them, and is told only of moves
+        qtbot.mouseMove(canvas, place)
+    qtbot.waitUntil(lambda: canvas.view.cursor == canvas.pixel_at(QPointF(131, 77)))
+    assert not canvas.view.by_keys
+
+
+def test_keys_of_other_alphabets_and_choosing_nothing_do_nothing(qtbot: QtBot, canvas: PictureCanvas) -> None:
+    with qtbot.assertNotEmitted(canvas.clicked):
+        qtbot.keyClick(canvas, Qt.Key.Key_Return)
+        QApplication.sendEvent(
+            canvas, QKeyEvent(QEvent.Type.KeyPress, 0x0424, Qt.KeyboardModifier.NoModifier, "ф")
+        )
+    assert canvas.view.fitted
 
 
 def test_a_highlight_is_drawn_around_its_pixels(canvas: PictureCanvas) -> None:

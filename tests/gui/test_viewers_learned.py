@@ -120,6 +120,19 @@ def test_a_click_on_a_block_shows_its_patches(qtbot: QtBot, with_run: Studio, mo
     np.testing.assert_array_equal(layer.values[:8, 9:17], patch)
 
 
+def test_a_block_is_chosen_by_keys(qtbot: QtBot, with_run: Studio, model: Model) -> None:
+    viewer = opened(qtbot, with_run, BasesViewer)
+    canvas, shift = viewer.canvases["J", 0], Qt.KeyboardModifier.ShiftModifier
+    qtbot.keyClick(canvas, Qt.Key.Key_Up, shift)
+    first = model.grid.index_at(*canvas.view.cursor)
+    for key in (Qt.Key.Key_Up, Qt.Key.Key_Left):
+        qtbot.keyClick(canvas, key, shift)
+    assert viewer.block is None
+    qtbot.keyClick(canvas, Qt.Key.Key_Enter)
+    assert viewer.block == first - model.grid.columns - 1
+    assert viewer.patches.layer is not None
+
+
 def test_a_block_of_another_grid_is_forgotten(qtbot: QtBot, with_run: Studio, small: Dataset) -> None:
     viewer = opened(qtbot, with_run, BasesViewer)
     assert isinstance(viewer, BasesViewer)

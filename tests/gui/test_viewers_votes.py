@@ -17,6 +17,7 @@ from isca_gui.core.progress import run as finish
 from isca_gui.core.recognition import Recogniser
 from isca_gui.core.settings import TrainingSettings
 from isca_gui.viewers import vote_map
+from isca_gui.viewers.block_details import headline
 from isca_gui.viewers.confusion import ConfusionViewer, pictures_of
 from isca_gui.viewers.vote_map import VoteMapViewer
 
@@ -113,6 +114,24 @@ def test_hovering_a_block_shows_its_distances_and_nearest_patch(
     votes.canvas.view.set_cursor(None)
     assert votes.details.nearest.layer is None
     assert not votes.legend.distances
+
+
+def test_every_block_is_reached_by_keys(qtbot: QtBot, votes: VoteMapViewer, with_run: Studio) -> None:
+    found = with_run.session.test.recognition  # type: ignore[union-attr]
+    assert found is not None
+    shift = Qt.KeyboardModifier.ShiftModifier
+    for key in (Qt.Key.Key_Up, Qt.Key.Key_Left):
+        for _ in range(found.grid.rows):
+            qtbot.keyClick(votes.canvas, key, shift)
+    seen = {votes.details.title.text()}
+    for row in range(found.grid.rows):
+        for _ in range(found.grid.columns):
+            qtbot.keyClick(votes.canvas, (Qt.Key.Key_Right, Qt.Key.Key_Left)[row % 2], shift)
+            seen.add(votes.details.title.text())
+        qtbot.keyClick(votes.canvas, Qt.Key.Key_Down, shift)
+        seen.add(votes.details.title.text())
+    blocks = range(found.grid.count)
+    assert seen >= {headline(found, block, found.grid.rectangle(block)) for block in blocks}
 
 
 def test_the_verdict_is_copied_and_saved(
