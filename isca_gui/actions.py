@@ -20,7 +20,7 @@ from isca_gui.core.parallel import Tick
 from isca_gui.core.progress import Progress
 from isca_gui.core.steps import Cancelled, State, Step
 from isca_gui.core.strength import UnreachableError
-from isca_gui.recognising import HIDDEN, Recognising
+from isca_gui.recognising import Recognising
 from isca_gui.session import Reference, Run
 
 if TYPE_CHECKING:
@@ -286,8 +286,8 @@ class Actions(QObject):
     def reveal(self, number: int) -> None:
         """Tell the truth about a mystery picture."""
         for test in self._session.tested:
-            if test.number == number and test.truth.startswith(HIDDEN):
-                self._session.replace_tested(replace(test, truth=test.truth.removeprefix(HIDDEN)))
+            if test.number == number and test.secret:
+                self._session.replace_tested(replace(test, truth=test.whole_truth))
 
     # --- the rest -------------------------------------------------------------------------------------------
 

@@ -60,6 +60,9 @@ class LiveRun:
     state: State | None = None  # where it stood when last asked, to go on from after a crash
 
 
+HIDDEN = "hidden:"  # begins the truth of a mystery picture until it is asked for
+
+
 @dataclass(frozen=True, eq=False)
 class Tested:
     """A test picture and what was recognised in it, by the run of that number."""
@@ -78,6 +81,16 @@ class Tested:
     def verdict(self) -> Verdict | None:
         """The answer, if there is one."""
         return self.recognition.verdict if self.recognition is not None else self.stored
+
+    @property
+    def secret(self) -> bool:
+        """Whether this is a mystery picture that nobody has guessed yet."""
+        return self.truth.startswith(HIDDEN)
+
+    @property
+    def whole_truth(self) -> str:
+        """The truth, also where it is still to be guessed."""
+        return self.truth.removeprefix(HIDDEN)
 
 
 @dataclass(frozen=True)

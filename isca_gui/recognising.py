@@ -15,7 +15,7 @@ from PySide6.QtCore import QObject
 from isca_gui.core import answers, files, image, samples, strength
 from isca_gui.core.progress import Progress
 from isca_gui.jobs import explain
-from isca_gui.session import Refused, Tested
+from isca_gui.parts import HIDDEN, Refused, Tested
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     Picture = NDArray[np.float32]
 
-HIDDEN = "hidden:"  # begins the truth of a mystery picture until it is asked for
+_GUESS_FIRST = "A mystery picture that has not been guessed yet."
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,8 +200,8 @@ def _write_table(path: str | os.PathLike[str], tested: Iterable[Tested], refused
     rows = [list(answers.COLUMNS)]
     for test in tested:
         height, width = test.picture.shape
-        found, name = test.verdict, test.path or test.name
-        missing = {"file": name, "error": "There was no model yet."}
+        found, name = None if test.secret else test.verdict, test.path or test.name
+        missing = {"file": name, "error": _GUESS_FIRST if test.secret else "There was no model yet."}
         rows.append(answers.row(answers.entry(name, found, width, height) if found else missing))
     rows += [answers.row({"file": each.path or each.name, "error": each.error}) for each in refused]
     text = io.StringIO(newline="")

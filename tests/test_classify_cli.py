@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 
 from isca_gui import cli
@@ -212,6 +214,20 @@ def test_csv(data: Path, isca: Callable[..., Done]) -> None:
         assert {name: float(share) for name, share in shares.items()} == pytest.approx(
             entry["shares"], rel=1e-5
         )
+
+
+@given(
+    st.dictionaries(
+        st.text(st.characters(exclude_categories=("C",)), min_size=1).map(str.strip).filter(bool)
+        | st.sampled_from(["a=1;b", "\\", ";", "a\\;b=", "c++"]),
+        st.integers(0, 8).map(lambda eighths: eighths / 8),
+        min_size=1,
+    )
+)
+def test_shares_are_read_back_from_their_cell(shares: dict[str, float]) -> None:
+    cell = answers.row({"shares": shares})[answers.COLUMNS.index("shares")]
+    parts = re.findall(r"((?:[^;=\\]|\\.)+)=([^;]*)", cell)
+    assert {re.sub(r"\\(.)", r"\1", name): float(share) for name, share in parts} == shares
 
 
 # --- sizes --------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from isca_gui.core import strength
 from isca_gui.core.blocks import BlockGrid
 from isca_gui.core.dataset import Dataset, DatasetError, Entry, generate
 from isca_gui.core.descriptor import DESCRIPTORS, describe
-from isca_gui.core.distortions import DISTORTIONS
+from isca_gui.core.distortions import DISTORTIONS, UNLIKE
 from isca_gui.core.neighbours import Neighbours
 from isca_gui.core.progress import run
 from isca_gui.core.recognition import (
@@ -917,7 +917,7 @@ def test_a_model_that_remembers_nothing_is_refused(small_models: Any) -> None:
         Recogniser(replace(small_models["isca", 4], known=None))
 
 
-@pytest.mark.parametrize("label", [UNDECIDED_LABEL, "x" * 201])
+@pytest.mark.parametrize("label", [UNDECIDED_LABEL, UNLIKE, "x" * 201])
 def test_a_label_that_would_be_mistaken_or_could_not_be_saved_is_refused(label: str) -> None:
     pictures = [mild(), distorted(mild(), "blur", 200.0), distorted(mild(), "contrast", 200.0)]
     with pytest.raises(DatasetError, match="cannot be a label"):

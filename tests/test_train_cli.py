@@ -515,15 +515,16 @@ def test_stop_and_keep(
     assert_same_training(load_model("on.isca"), load_model("whole.isca"))
 
 
-def test_the_command_to_go_on_tells_the_range(isca: Callable[..., Done], tmp_path: Path) -> None:
+def test_the_command_to_go_on_can_be_typed_as_it_is(isca: Callable[..., Done], tmp_path: Path) -> None:
     ramp = np.linspace(-1, 1, 256, dtype=np.float32).reshape(16, 16)
-    Image.fromarray(ramp).save(tmp_path / "signed.tiff")
-    process = start("train", "signed.tiff", "--range=-1:1", "-o", "m.isca", *FOR_EVER, cwd=tmp_path)
+    Image.fromarray(ramp).save(tmp_path / "-signed.tiff")
+    words = ("train", "--range=-1:1", "-o-m.isca", *FOR_EVER, "--", "-signed.tiff")
+    process = start(*words, cwd=tmp_path)
     wait_for(process, "train: epoch")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     command = out.splitlines()[1].removeprefix("to go on: isca ")
-    more = str(load_model("m.isca").state.epoch + 1)
+    more = str(load_model("-m.isca").state.epoch + 1)
     assert isca(*shlex.split(command), "--epochs", more).code == 0, err
 
 

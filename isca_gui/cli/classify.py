@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 NAME = "{name}"
 _ROUNDING = 1e-9  # of sums of shares
-UNLIKE = "unlike"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -132,8 +131,7 @@ def _names(words: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
 
 def _wanted(args: argparse.Namespace, recogniser: Recogniser) -> set[str]:
     """Read --fail-on: labels that the model knows and their parts."""
-    from isca_gui.core.distortions import ORIGINAL, parts_of
-    from isca_gui.core.recognition import UNDECIDED_LABEL
+    from isca_gui.core.distortions import ORIGINAL, UNDECIDED_LABEL, UNLIKE, parts_of
     from isca_gui.core.settings import SettingsError
 
     wanted = set(args.fail_on.split(",")) if args.fail_on is not None else set()
@@ -148,8 +146,7 @@ def _wanted(args: argparse.Namespace, recogniser: Recogniser) -> set[str]:
 
 def _hits(verdict: Verdict, wanted: set[str], least: float) -> list[tuple[str, str]]:
     """Give what of a verdict is wanted, with its share of the damaged blocks in words."""
-    from isca_gui.core.distortions import ORIGINAL, parts_of
-    from isca_gui.core.recognition import UNDECIDED_LABEL
+    from isca_gui.core.distortions import ORIGINAL, UNDECIDED_LABEL, UNLIKE, parts_of
 
     found = [(UNLIKE, "")] if verdict.unlike and UNLIKE in wanted else []
     if verdict.label == UNDECIDED_LABEL:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from isca_gui.cli import common
 from isca_gui.cli.train import duration
+from isca_gui.core.files import as_word
 
 if TYPE_CHECKING:
     import argparse
@@ -72,8 +73,8 @@ def _called(image: str) -> str:
 
 def _command(args: argparse.Namespace) -> str:
     """Give the command that goes on."""
-    quick = ["--quick"] if args.quick else []
-    return shlex.join(["isca", "reproduce", args.image, "-o", args.output, *common.range_words(args), *quick])
+    words = ["isca", "reproduce", as_word(args.image), "-o", as_word(args.output), *common.range_words(args)]
+    return shlex.join([*words, *(["--quick"] if args.quick else [])])
 
 
 class Pace:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isca_gui.cli import common
+from isca_gui.core.files import as_word
 
 if TYPE_CHECKING:
     import argparse
@@ -199,17 +200,9 @@ def _print_result(args: argparse.Namespace, model: Model) -> None:
     settings, last = model.settings, model.steps[-1] if model.steps else None
     if model.end == "stopped":
         print(f"stopped; {args.output} keeps the model of epoch {model.state.epoch} of {settings.epochs}")
-        words = [
-            "isca",
-            "train",
-            args.dataset,
-            *common.range_words(args),
-            "-o",
-            args.output,
-            "--resume",
-            args.output,
-        ]
-        print(f"to go on: {shlex.join(map(str, words))}")
+        data, kept = as_word(args.dataset), as_word(args.output)
+        words = ["isca", "train", data, *common.range_words(args), "-o", kept, "--resume", kept]
+        print(f"to go on: {shlex.join(words)}")
         return
     how = {"converged": "converged after", "max_epochs": "ran"}[model.end]
     epochs = f"{how} {model.state.epoch} epochs, " if settings.method in _WITH_EPOCHS else ""

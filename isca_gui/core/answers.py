@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ KEYS = (
     *("width", "height"),
 )
 COLUMNS = (*KEYS, "error")
+_DIVIDING, _MARKED = re.compile(r"[;=\\]"), r"\\\g<0>"  # in an imported label, with a backslash before it
 
 
 def entry(name: str, verdict: Verdict, width: int, height: int) -> dict[str, Any]:
@@ -41,7 +43,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):
-        return ";".join(f"{name}={share:.6g}" for name, share in value.items())
+        return ";".join(f"{_DIVIDING.sub(_MARKED, name)}={share:.6g}" for name, share in value.items())
     if isinstance(value, tuple):
         return "+".join(value)
     return f"{value:.9g}" if isinstance(value, float) else str(value)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isca_gui.core import distortions, strength
-from isca_gui.core.distortions import ORIGINAL, UNDECIDED_LABEL
+from isca_gui.core.distortions import ORIGINAL, UNDECIDED_LABEL, UNLIKE
 from isca_gui.core.progress import Progress
 from isca_gui.core.strength import Ladder, UnreachableError
 
@@ -72,7 +72,7 @@ class Dataset:
         if self.pictures.ndim != 3 or len(self.pictures) != len(self.entries) or not self.entries:
             raise DatasetError(f"{len(self.entries)} entries do not fit pictures of {self.pictures.shape}")
         for label in self.classes:
-            if label == UNDECIDED_LABEL or len(label) > LONGEST_LABEL:
+            if label in (UNDECIDED_LABEL, UNLIKE) or len(label) > LONGEST_LABEL:
                 raise DatasetError(f"'{label[:60]}' cannot be a label; choose another, shorter word")
         if self.entries[0].label != ORIGINAL:
             raise DatasetError(f"the first picture must be labelled '{ORIGINAL}': it is the reference")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Apply = Callable[[float], Picture]
     Foresee = Callable[[Picture], Callable[[float], float]]
 
-ORIGINAL, UNDECIDED_LABEL = "original", "undecided"
+ORIGINAL, UNDECIDED_LABEL, UNLIKE = "original", "undecided", "unlike"
 _PIECE = 65536
 
 

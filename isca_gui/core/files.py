@@ -99,6 +99,11 @@ def restore_folder(path: str | os.PathLike[str]) -> None:
             os.rename(max(found, key=lambda entry: entry.stat().st_ctime_ns), target)
 
 
+def as_word(path: str) -> str:
+    """Write a name for a command line: one that begins with a dash would be taken for an option."""
+    return f"./{path}" if path.startswith("-") else path
+
+
 def is_current_folder(path: str | os.PathLike[str]) -> bool:
     """Tell whether `path` is the current folder; replaced, it would be gone under the user's feet."""
     try:

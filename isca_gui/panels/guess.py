@@ -11,7 +11,6 @@ from isca_gui import theme
 from isca_gui.core.distortions import TABLE
 from isca_gui.panels.preview import chip
 from isca_gui.panels.step import describe
-from isca_gui.recognising import HIDDEN
 
 if TYPE_CHECKING:
     from isca_gui.actions import Actions
@@ -59,17 +58,18 @@ class GuessBar(QWidget):
     def guess(self, kind: str) -> None:
         """Take a guess about the selected picture and tell the truth."""
         test = self._session.test
-        if secret(test) and test is not None:
+        if test is not None and test.secret:
             self._guesses[_key(test)] = kind
             self._actions.reveal(test.number)
 
     def _refresh(self) -> None:
         test = self._session.test
-        guessed = test is not None and not secret(test) and _key(test) in self._guesses
-        self.question.setVisible(secret(test))
+        guessed = test is not None and not test.secret and _key(test) in self._guesses
+        asked = test is not None and test.secret
+        self.question.setVisible(asked)
         self.answer.setText(self._compared(test) if test is not None and guessed else "")
         self.answer.setVisible(guessed)
-        self.setVisible(guessed or secret(test))
+        self.setVisible(guessed or asked)
 
     def _compared(self, test: Tested) -> str:
         kinds, _ = truth_of(test)
@@ -89,7 +89,7 @@ class GuessBar(QWidget):
 
     def score(self) -> tuple[int, int, int]:
         """Give how often the person and the program were right, and of how many."""
-        asked = [test for test in self._session.tested if _key(test) in self._guesses and not secret(test)]
+        asked = [test for test in self._session.tested if _key(test) in self._guesses and not test.secret]
         yours = sum(self._guesses[_key(test)] in truth_of(test)[0] for test in asked)
         its = sum(
             test.verdict is not None and set(test.verdict.parts) == set(truth_of(test)[0]) for test in asked
@@ -99,17 +99,12 @@ class GuessBar(QWidget):
 
 def _key(test: Tested) -> tuple[int, str]:
     """Tell a picture from one of the same number in another project."""
-    return test.number, test.truth.removeprefix(HIDDEN)
-
-
-def secret(test: Tested | None) -> bool:
-    """Tell whether a picture is a mystery that nobody has guessed yet."""
-    return test is not None and test.truth.startswith(HIDDEN)
+    return test.number, test.whole_truth
 
 
 def truth_of(test: Tested) -> tuple[tuple[str, ...], str]:
     """Give the kinds that are in a picture that was made here, and its MSE in words."""
-    kinds, _, level = test.truth.removeprefix(HIDDEN).partition(_AT)
+    kinds, _, level = test.whole_truth.partition(_AT)
     return tuple(kinds.split("+")), level
 
 

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 from isca_gui import theme
 from isca_gui.actions import PICTURE_FILTER
 from isca_gui.panels.ask_save import ask_name
-from isca_gui.panels.guess import ASK, GuessBar, secret
+from isca_gui.panels.guess import ASK, GuessBar
 from isca_gui.panels.preview import KindBox, MseBox, chip
 from isca_gui.panels.step import (
     DONE,
@@ -36,7 +36,6 @@ from isca_gui.panels.step import (
     percent,
     row,
 )
-from isca_gui.recognising import HIDDEN
 from isca_gui.session import Refused
 
 if TYPE_CHECKING:
@@ -167,7 +166,7 @@ class RecognisePanel(StepPanel):
         self._on_tested_selected()
 
     def _item(self, test: Tested) -> QTreeWidgetItem:
-        if secret(test):
+        if test.secret:
             return _secret(test)
         found = test.verdict
         strength = f"{found.severity:.0f}" if found is not None else ""
@@ -256,7 +255,7 @@ class RecognisePanel(StepPanel):
         enable(self.make_button, _MAKE, no_model or no_reference)
         current = self._current()
         enable(self.remove_button, _REMOVE, "" if current is not None else "No picture is selected.")
-        hidden = test is not None and test.truth.startswith(HIDDEN)
+        hidden = test is not None and test.secret
         enable(self.reveal_button, _REVEAL, "" if hidden else "The selected picture is no mystery.")
         again = no_model if session.tested else "There are no pictures yet."
         enable(self.again_button, _AGAIN, again)
@@ -285,9 +284,9 @@ class RecognisePanel(StepPanel):
 def _words(test: Tested | None) -> str:
     if test is None:
         return ""
-    if secret(test):
+    if test.secret:
         return ASK
-    truth = "" if test.truth.startswith(HIDDEN) or not test.truth else f"\nTruth: {test.truth}."
+    truth = f"\nTruth: {test.truth}." if test.truth else ""
     found = test.verdict.sentence if test.verdict is not None else "Not recognised yet."
     return f"{found}{truth}"
 

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from isca_gui.core.files import as_word
 from isca_gui.core.settings import DatasetSpec, TrainingSettings, number_text
 from isca_gui.viewers.export import safe_name
 
@@ -56,7 +57,7 @@ def settings_in_short(settings: TrainingSettings) -> str:
 
 def train_command(settings: TrainingSettings, dataset: str, model: str) -> str:
     """Write the `isca train` line for some settings."""
-    words = ["isca", "train", dataset, "-o", model, "--method", settings.method]
+    words = ["isca", "train", as_word(dataset), "-o", as_word(model), "--method", settings.method]
     for name, value in changed_settings(settings).items():
         words += [f"--{_OPTIONS.get(name, name)}", f"{value!r}" if isinstance(value, float) else str(value)]
     return shlex.join(words)
@@ -64,7 +65,7 @@ def train_command(settings: TrainingSettings, dataset: str, model: str) -> str:
 
 def dataset_command(spec: DatasetSpec, picture: str, folder: str) -> str:
     """Write the `isca dataset` line for a spec."""
-    words = ["isca", "dataset", picture, "-o", folder]
+    words = ["isca", "dataset", as_word(picture), "-o", folder]
     usual = DatasetSpec()
     if spec.kinds != usual.kinds:
         words += ["--kinds", ",".join(spec.kinds)]
@@ -82,7 +83,7 @@ def model_file(name: str) -> str:
 
 def classify_command(run: str, picture: str) -> str:
     """Write the `isca classify` line for a run's name and a picture file."""
-    words = ["isca", "classify", model_file(run), f"./{picture}" if picture.startswith("-") else picture]
+    words = ["isca", "classify", as_word(model_file(run)), as_word(picture)]
     return shlex.join(words)
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from isca_gui.core import votes_picture
-from isca_gui.recognising import HIDDEN
 from isca_gui.viewers.layers import grey_layer, pixel_image
 
 if TYPE_CHECKING:
@@ -43,8 +42,7 @@ def draw_map(kind: str, tested: Tested, spacing: int = 1) -> tuple[Layer, QImage
 
 def concealed(tested: Tested | None) -> Tested | None:
     """Keep the answer back where somebody is to guess first."""
-    secret = tested is not None and tested.truth.startswith(HIDDEN)
-    return replace(tested, recognition=None, stored=None) if tested is not None and secret else tested
+    return replace(tested, recognition=None, stored=None) if tested and tested.secret else tested
 
 
 def spacing_at(zoom: float) -> int:

@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
 
 from isca_gui.core import votes_picture
 from isca_gui.flow import Flow, together
-from isca_gui.recognising import HIDDEN
 from isca_gui.viewers import looks
 from isca_gui.viewers.block_details import BlockDetails, distances
 from isca_gui.viewers.canvas import PictureCanvas
@@ -96,6 +95,8 @@ class VoteMapViewer(Viewer):
         self._fill()
         if tested is not self._tested:
             self._tested = tested
+            found = tested.recognition if tested is not None else None
+            self.canvas.view.stride = found.grid.side if found is not None else 1
             self._newest.forget()
             self._draw()
         if tested is not None:
@@ -284,7 +285,7 @@ class VoteMapViewer(Viewer):
             self.bar.set_scale(votes_picture.SEVERITY_COLOURS, 0, limit, "{:.0f}")
 
     def _describe(self, tested: Tested) -> None:
-        secret = tested.truth.startswith(HIDDEN)
+        secret = tested.secret
         verdict, unknown = tested.verdict, GUESS_FIRST if secret else _NOT_YET
         self.show_block(None)
         for button in (self.copy, self.save):

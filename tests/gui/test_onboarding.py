@@ -14,8 +14,8 @@ from isca_gui.core.settings import TrainingSettings
 from isca_gui.panels.guess import truth_of
 from isca_gui.panels.recognise import RecognisePanel
 from isca_gui.panels.tour import STOPS
+from isca_gui.parts import HIDDEN
 from isca_gui.preferences import Preferences
-from isca_gui.recognising import HIDDEN
 from isca_gui.session import Reference
 from isca_gui.viewers.start import CHOICES, MOST_SHOWN, StartViewer
 from isca_gui.viewers.vote_map import VoteMapViewer

@@ -21,8 +21,8 @@ from isca_gui.panels.recognise import RecognisePanel
 from isca_gui.panels.reference import ReferencePanel
 from isca_gui.panels.status import StatusBar
 from isca_gui.panels.training import TrainingPanel
+from isca_gui.parts import HIDDEN
 from isca_gui.preferences import Preferences
-from isca_gui.recognising import HIDDEN
 from isca_gui.session import Reference
 from isca_gui.viewers.messages import MessagesViewer
 
@@ -518,7 +518,7 @@ def test_a_picture_made_from_the_reference_gets_a_verdict(
 
 
 def test_a_mystery_keeps_its_secret_until_asked(
-    qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel
+    qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, tmp_path: Path
 ) -> None:
     click(qtbot, recognise_panel.mystery_button)
     with_run.rest(qtbot)
@@ -527,9 +527,18 @@ def test_a_mystery_keeps_its_secret_until_asked(
     assert test.name.startswith("Mystery")
     assert test.truth.startswith(HIDDEN)
     assert "Truth" not in recognise_panel.words.text()
+    table = tmp_path / "answers.csv"
+    with_run.actions.save_answers(table)
+    with_run.rest(qtbot)
+    found = test.verdict
+    assert found is not None
+    assert found.label not in table.read_text("utf-8")
     click(qtbot, recognise_panel.reveal_button)
     assert "Truth" in recognise_panel.words.text()
     assert not recognise_panel.reveal_button.isEnabled()
+    with_run.actions.save_answers(table)
+    with_run.rest(qtbot)
+    assert found.sentence in table.read_text("utf-8")
 
 
 def test_an_answer_that_is_not_given_is_not_awaited(qtbot: QtBot, with_run: Studio) -> None:
