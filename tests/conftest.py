@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 from typing import TYPE_CHECKING
 
-if (
-    "PYTEST_XDIST_WORKER" in os.environ
-):  # several files at a time: their BLAS threads would wait for each other
+# Several files at a time: their BLAS threads would wait for each other.
+if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is loaded
+
+# Begun with "&" in a script: the commands that tests stop by Ctrl-C would not hear it.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import pytest
 from commands import Done
