@@ -652,6 +652,55 @@ def test_tiff_sample_types(tmp_path: Path, kind: str, order: str, compression: i
     check_equal(image.read(path), p.luma(scaled) if kind.startswith("rgb") else scaled)
 
 
+@pytest.mark.parametrize("planar", [1, 2])
+@pytest.mark.parametrize("compression", [1, 8])
+@pytest.mark.parametrize("colours", [1, 3])
+@pytest.mark.parametrize(("dtype", "white"), [("u1", 255), ("u2", 65535), ("f4", 1)])
+@pytest.mark.parametrize("extra", [(), (0,), (1,), (2,), (0, 2), (1, 0)])
+def test_extra_samples_of_a_tiff(
+    tmp_path: Path,
+    extra: tuple[int, ...],
+    dtype: str,
+    white: int,
+    colours: int,
+    compression: int,
+    planar: int,
+) -> None:
+    """Unspecified is no alpha; associated alpha has the colours multiplied already; straight has not."""
+    dice = np.random.default_rng(3)
+    colour, alpha, other = (dice.random((8, 8, depth)) for depth in (colours, 1, 1))
+    stored = colour * alpha if 1 in extra else colour
+    cube = np.dstack([stored, *((alpha if kind else other) for kind in extra or (2,))]) * white
+    cube = (cube if dtype == "f4" else np.rint(cube)).astype(dtype)
+    path = tmp_path / "a.tiff"
+    photometric = 2 if colours == 3 else 1
+    options = {"photometric": photometric, "planar": planar, "compression": compression}
+    path.write_bytes(p.tiff(cube, extra=extra, **options))
+    found = attempt(path)
+    if isinstance(found, image.ImageError):
+        assert cube.shape[2] > 4
+        return
+    grey = p.luma(colour) if colours == 3 else colour[..., 0]
+    opaque = not (any(extra) or (extra == () and colours == 3))
+    check_equal(
+        found,
+        grey if opaque else p.on_white(grey, alpha[..., 0]),
+        (1.5 if dtype == "u1" else 0.01) / 255,
+    )
+
+
+@pytest.mark.parametrize("kind", [1, 2])
+@pytest.mark.parametrize("colours", [1, 3])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -0.25, 255.0])
+def test_alpha_that_is_none_is_refused(tmp_path: Path, bad: float, colours: int, kind: int) -> None:
+    cube = np.full((8, 8, colours + 1), 0.5, np.float32)
+    cube[2, 3, -1] = bad
+    path = tmp_path / "a.tiff"
+    path.write_bytes(p.tiff(cube, extra=(kind,)))
+    with refusal(path, "alpha" if np.isfinite(bad) else "row 2, column 3"):
+        image.read(path)
+
+
 @pytest.mark.parametrize("orientation", range(1, 9))
 @pytest.mark.parametrize(
     "kind", ["jpeg", "png", "png16", "webp", "tiff", "tiff16", "tiff-lzw", "tiff-float64", "tiff-rgb16"]

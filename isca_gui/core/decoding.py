@@ -27,9 +27,11 @@ READABLE = "PNG, JPEG, TIFF, BMP, WebP, PGM/PPM or GIF"
 Stream = IO[bytes]
 
 _ORIENTATION, _BITS, _PHOTOMETRIC, _SAMPLE_FORMAT = 274, 258, 262, 339  # EXIF and TIFF tags
-_WIDTH, _LENGTH, _SAMPLES, _PLANAR = 256, 257, 277, 284
+_WIDTH, _LENGTH, _SAMPLES, _PLANAR, _EXTRA = 256, 257, 277, 284, 338
 _STRIP_OFFSETS, _ROWS_PER_STRIP, _TILE_WIDTH, _TILE_LENGTH, _TILE_OFFSETS = 273, 278, 322, 323, 324
-_MINISWHITE, _RGB, _SEPARATE = 0, 2, 2
+_MINISWHITE, _MINISBLACK, _RGB, _SEPARATE = 0, 1, 2, 2
+_COLOURS = {_MINISWHITE: 1, _MINISBLACK: 1, _RGB: 3}  # samples of a pixel; what follows them is extra
+_ASSOCIATED, _ALPHA = 1, (1, 2, 999)  # kinds of extra samples; 999 is Corel's word for 2
 _SIGNED, _TIFF_MAGIC = 2, (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
 
@@ -42,6 +44,7 @@ class Samples:
     """Decoded samples: `values` (height, width[, 3]) where `white` stands for white; `alpha` in [0, 1].
 
     Pillow spreads samples of few bits over 0 to 255; `unit` times a value is the sample as stored.
+    `premultiplied` values are those of the colours times alpha.
     """
 
     values: NDArray[Any]
@@ -50,6 +53,7 @@ class Samples:
     inverted: bool = False
     orientation: int = 1
     unit: float = 1.0
+    premultiplied: bool = False
 
 
 def decode(stream: Stream, min_side: int) -> Samples:
@@ -63,16 +67,19 @@ def decode(stream: Stream, min_side: int) -> Samples:
         if image.format == "TIFF":
             tags: Any = getattr(image, "tag_v2", {})
             _check_parts(tags)
-            if tags.get(_PLANAR) == _SEPARATE and tags.get(_BITS, (8,))[0] > 8:
-                return _decode_scientific_tiff(stream, min_side)  # Pillow mixes up deep planes
+            if tags.get(_PLANAR) == _SEPARATE and _are_mixed_up(image, tags):
+                return _decode_scientific_tiff(stream, min_side)
         _use_native_order(image)
+        premultiplied = _use_as_multiplied(image)
         maximum = _use_raw_netpbm(image)
         deep = _deep_rawmode(image)
         if deep is not None:
-            return _decode_deep(image, stream, deep, maximum or 65535.0)
+            decoded = _decode_deep(image, stream, deep, maximum or 65535.0)
+            return replace(decoded, premultiplied=premultiplied)
         unit = _unit(image)
         image.load()
-        return replace(_from_mode(image, maximum), unit=unit, orientation=_orientation(image))
+        decoded = _from_mode(image, maximum)
+        return replace(decoded, unit=unit, orientation=_orientation(image), premultiplied=premultiplied)
 
 
 def header(stream: Stream) -> tuple[str, int, int, str, int]:
@@ -161,7 +168,26 @@ def _check_parts(tags: Any) -> None:
 def _deep_rawmode(image: ImageFile.ImageFile) -> str | None:
     """Give the raw mode of 16-bit colour, which Pillow would cut to 8 bits; None for all else."""
     rawmode = _rawmode(image.tile[0].args) if image.tile else ""
-    return rawmode if rawmode.rstrip("BLN") in ("RGB;16", "RGBA;16", "RGBX;16", "LA;16") else None
+    deep = ("RGB;16", "RGBA;16", "RGBa;16", "RGBX;16", "LA;16")
+    return rawmode if rawmode.rstrip("BLN") in deep else None
+
+
+def _are_mixed_up(image: ImageFile.ImageFile, tags: Any) -> bool:
+    """Tell whether Pillow mistakes separate planes: deep ones, and most of those beside the colours."""
+    if tags.get(_BITS, (8,))[0] > 8:
+        return True
+    colours = _COLOURS.get(tags.get(_PHOTOMETRIC), math.inf)
+    libtiff = image.tile[0].codec_name == "libtiff" and colours == 3 and _EXTRA in tags
+    return tags.get(_SAMPLES, 1) > colours and not libtiff
+
+
+def _use_as_multiplied(image: ImageFile.ImageFile) -> bool:
+    """Have colours times alpha decoded as they are stored; Pillow would divide and round. Tells of them."""
+    rawmode = _rawmode(image.tile[0].args) if image.tile else ""
+    if rawmode.startswith("RGBa") and getattr(image, "tag_v2", {}).get(_PLANAR) != _SEPARATE:
+        _with_rawmode(image, rawmode.replace("a", "A"))
+        return True
+    return image.mode == "La"
 
 
 def _decode_deep(image: ImageFile.ImageFile, stream: Stream, rawmode: str, white: float) -> Samples:
@@ -249,11 +275,11 @@ def _integers(image: ImageFile.ImageFile, tags: Any) -> tuple[NDArray[Any], floa
 
 def _eight_bit(image: Image.Image, white: float) -> Samples:
     transparent = image.has_transparency_data
-    if image.mode in ("1", "L", "LA", "La"):
+    if image.mode in ("1", "L", "LA"):
         image = image.convert("LA" if transparent else "L")
     elif image.mode in ("P", "PA", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr"):
         image = image.convert("RGBA" if transparent else "RGB")
-    else:
+    elif image.mode != "La":
         raise ImageError(f"its colour model {image.mode} is not supported. Save it again as RGB or grey.")
     values = np.asarray(image)
     if not transparent:
@@ -322,17 +348,28 @@ def _decode_scientific_tiff(stream: Stream, min_side: int) -> Samples:
             raise ImageError("it holds complex numbers. Save its magnitude or another real picture.")
         if page.axes not in ("YX", "YXS", "SYX") or page.samplesperpixel > 4:
             raise ImageError(f"its layout {page.axes} {page.shape} is not one grey or RGB picture. Save one.")
-        if page.photometric not in (_MINISWHITE, 1, _RGB):
+        if page.photometric not in _COLOURS:
             raise ImageError("its colour model is not supported. Save it again as RGB or grey.")
         values = _tifffile_array(page)
         white = 1.0 if page.dtype.kind == "f" else float(np.iinfo(page.dtype).max)
         values = values.reshape(*values.shape[:2], -1)
-        colours = 3 if page.photometric == _RGB else 1
-        alpha = values[..., colours] / white if values.shape[2] > colours and page.extrasamples else None
+        colours = _COLOURS[page.photometric]
+        place, premultiplied = _alpha_of(page, colours)
+        alpha = values[..., place] / white if colours <= place < values.shape[2] else None
         return Samples(
             values[..., 0] if colours == 1 else values[..., :3],
             white,
             alpha,
             inverted=page.photometric == _MINISWHITE,
             orientation=_tifffile_orientation(page),
+            premultiplied=premultiplied,
         )
+
+
+def _alpha_of(page: Any, colours: int) -> tuple[int, bool]:
+    """Give the place of alpha among the samples, -1 if there is none, and whether colours are times it."""
+    if colours == 3 and not page.extrasamples:
+        return 3, False  # a fourth sample of which nothing is said is taken as Pillow takes it
+    kinds = [int(kind) for kind in page.extrasamples]
+    place = next((place for place, kind in enumerate(kinds) if kind in _ALPHA), None)
+    return (-1, False) if place is None else (colours + place, kinds[place] == _ASSOCIATED)

@@ -162,16 +162,31 @@ def _grey(samples: Samples, value_range: tuple[float, float] | None) -> NDArray[
     channels = samples.values.reshape(*samples.values.shape[:2], -1)
     weights = LUMA if channels.shape[2] == 3 else (1.0,)
     grey = np.zeros(channels.shape[:2])
+    alpha = _alpha(samples)
+    full = alpha if samples.premultiplied else np.ones(())  # what white is stored as, once scaled
     for index, weight in enumerate(weights):
         _check_finite(channels[..., index])
-        scaled = (channels[..., index].astype(np.float64) - low) / (high - low)
+        scaled = (channels[..., index].astype(np.float64) - low * full) / (high - low)
         _check_scaled(scaled, channels, samples.unit, (low, high), given=value_range is not None)
-        grey += weight * scaled
+        grey += weight * np.minimum(scaled, full)
     if samples.inverted:
-        grey = 1 - grey
+        grey = full - grey
     if samples.alpha is not None:
-        grey = 1 + samples.alpha * (grey - 1)
+        grey = (grey if samples.premultiplied else alpha * grey) + (1 - alpha)
     return np.clip(grey, 0, 1).astype(np.float32)
+
+
+def _alpha(samples: Samples) -> NDArray[np.float64]:
+    """Give the checked alpha; where there is none, one that broadcasts."""
+    if samples.alpha is None:
+        return np.ones(())
+    _check_finite(samples.alpha)
+    low, high = float(samples.alpha.min()), float(samples.alpha.max())
+    if low < 0 or high > 1:
+        raise ImageError(
+            f"its alpha runs from {low:g} to {high:g}, outside 0 to 1. Save it again without transparency."
+        )
+    return samples.alpha
 
 
 def _check_finite(channel: NDArray[np.generic]) -> None:
