@@ -272,7 +272,7 @@ def test_what_is_remembered_comes_back(models: dict[str, Model], name: str, tmp_
         assert getattr(mine, field).tobytes() == getattr(theirs, field).tobytes(), field
 
 
-@pytest.mark.parametrize("label", ["x", "ß", "雪+jpeg", "a" * 200, 'quo"te\\', "line\nbreak"])
+@pytest.mark.parametrize("label", ["x", "ß", "雪+jpeg", "a" * 200, 'quo"te\\', "two words", "a,b"])
 @pytest.mark.parametrize("level", [0, 0.0, 45.123456789012345, 255.0**2, 5e-324])
 def test_labels_and_levels_are_kept_exactly(small: Model, label: str, level: float, tmp_path: Path) -> None:
     assert small.known is not None
@@ -339,7 +339,12 @@ def remembering(model: Model, **change: object) -> Model:
         (lambda m: remembering(m, levels=(0.0, 9.0, 65026.0)), "level"),
         (lambda m: remembering(m, levels=(0.0, 9.0, "9")), "level"),
         (lambda m: remembering(m, labels=(), levels=()), "descriptors"),
-        (lambda m: remembering(m, labels=("original",) * 4, levels=(0.0,) * 4), "does not fit"),
+        (lambda m: remembering(m, labels=("original", *["blur"] * 3), levels=(0.0,) * 4), "does not fit"),
+        (lambda m: remembering(m, labels=("original", "blur", "original")), "original"),
+        (lambda m: remembering(m, labels=("original", "blur", "unlike")), "unlike"),
+        (lambda m: remembering(m, labels=("original", "blur", "undecided")), "undecided"),
+        (lambda m: remembering(m, labels=("original", "blur", " blur")), "space"),
+        (lambda m: remembering(m, labels=("original", "blur", "\x1b[31mred")), "one line"),
         (lambda m: remembering(m, source=m.known.descriptors[:1]), "does not fit"),
         (lambda m: remembering(m, source=m.known.descriptors[:, :2]), "does not fit"),
         (lambda m: remembering(m, source=m.known.descriptors[:, :, :4]), "does not fit"),
@@ -507,9 +512,14 @@ ATTACKS: dict[str, Callable[[dict[str, Any], dict[str, Any], bytes], object]] = 
     "epoch negative": lambda h, m, b: m.update(epoch=-1),
     "epoch before its steps": lambda h, m, b: m.update(epoch=1),
     "epoch a fraction": lambda h, m, b: m.update(epoch=3.5),
+    "epoch huge": lambda h, m, b: m.update(epoch=10**30),
     "seconds negative": lambda h, m, b: m.update(seconds=-1),
     "seconds infinite": lambda h, m, b: m.update(seconds=math.inf),
     "seconds of text": lambda h, m, b: m.update(seconds="1"),
+    "seconds a float's largest": lambda h, m, b: m.update(seconds=1e308),
+    "seconds too long for a float": lambda h, m, b: m.update(seconds=10**400),
+    "objective too long for a float": lambda h, m, b: m.update(objective=10**400),
+    "error too long for a float": lambda h, m, b: m["steps"][0].update(error=10**400),
     "objective of text": lambda h, m, b: m.update(objective="low"),
     "objective not a number": lambda h, m, b: m.update(objective=math.nan),
     "steps not in order": lambda h, m, b: m["steps"].reverse(),
@@ -539,6 +549,9 @@ ATTACKS: dict[str, Callable[[dict[str, Any], dict[str, Any], bytes], object]] = 
     "label an object": lambda h, m, b: m["labels"].__setitem__(1, {"blur": 1}),
     "label empty": lambda h, m, b: m["labels"].__setitem__(1, ""),
     "label a little too long": lambda h, m, b: m["labels"].__setitem__(1, "b" * 201),
+    "label of two lines": lambda h, m, b: m["labels"].__setitem__(1, "a\nb"),
+    "label half a letter": lambda h, m, b: m["labels"].__setitem__(1, "\ud800"),
+    "label of spaces": lambda h, m, b: m["labels"].__setitem__(1, "  "),
     "label far too long": lambda h, m, b: m["labels"].__setitem__(1, "b" * 10_000),
     "levels null": lambda h, m, b: m.update(levels=None),
     "levels of text": lambda h, m, b: m.update(levels="123"),

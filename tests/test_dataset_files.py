@@ -620,6 +620,7 @@ MANIFESTS = [
     Bad("no name", GOOD + ",blur,1,1,1,0\n"),
     Bad("no label", GOOD + "b.png,,1,1,1,0\n"),
     Bad("blank label", GOOD + "b.png,  ,1,1,1,0\n"),
+    Bad("label with a meaning", GOOD + "b.png,unlike,1,1,1,0\n"),
     Bad("short row", GOOD + "b.png\n"),
     Bad("short row, file last", "label,file\noriginal,r.png\nblur\n"),
     Bad("nan", GOOD + "b.png,blur,nan,1,1,0\n"),
@@ -710,6 +711,18 @@ DESCRIPTIONS = [
     Bad(
         "unreachable with a huge number",
         described(unreachable=[{"kind": "blur", "target_mse": 10**400, "maximum_mse": 1}]),
+    ),
+    *(
+        Bad(
+            f"unreachable with {number}",
+            described(unreachable=[{"kind": "blur", "target_mse": 45, "maximum_mse": number}]),
+        )
+        for number in (float("nan"), float("inf"), -1)
+    ),
+    Bad("NaN that is not used", described(width=float("nan"))),
+    Bad(
+        "unreachable beyond a float",
+        described(unreachable=[{"kind": "blur", "target_mse": 45, "maximum_mse": 7}]).replace("7", "1e999"),
     ),
     Bad("another reference", described(reference_sha256="0" * 64)),
     Bad("hash is no text", described(reference_sha256=[1])),

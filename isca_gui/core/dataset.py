@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import unicodedata
 import zlib
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass
@@ -72,8 +73,10 @@ class Dataset:
         if self.pictures.ndim != 3 or len(self.pictures) != len(self.entries) or not self.entries:
             raise DatasetError(f"{len(self.entries)} entries do not fit pictures of {self.pictures.shape}")
         for label in self.classes:
-            if label in (UNDECIDED_LABEL, UNLIKE) or len(label) > LONGEST_LABEL:
-                raise DatasetError(f"'{label[:60]}' cannot be a label; choose another, shorter word")
+            try:
+                check_label(label)
+            except ValueError as error:
+                raise DatasetError(f"{error}; choose another label") from None
         if self.entries[0].label != ORIGINAL:
             raise DatasetError(f"the first picture must be labelled '{ORIGINAL}': it is the reference")
         self.pictures.flags.writeable = False
@@ -100,6 +103,18 @@ class Dataset:
         for picture in self.pictures:
             state.update(np.ascontiguousarray(picture, dtype="<f4").tobytes())
         return state.hexdigest()
+
+
+def check_label(label: str) -> None:
+    """Refuse, by a ValueError, what has a meaning of its own or does not come back from a table as it is."""
+    if not label.strip():
+        raise ValueError("the label is empty")
+    if label in (UNDECIDED_LABEL, UNLIKE) or len(label) > LONGEST_LABEL:
+        raise ValueError(f"'{label[:60]}' cannot be a label, which is one of at most {LONGEST_LABEL} letters")
+    if label != label.strip():
+        raise ValueError(f"the label {label!r} begins or ends with a space")
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in label):
+        raise ValueError(f"the label {label!r} is not one line of text")
 
 
 def picture_seed(seed: int, kind: str, level: float) -> int:

@@ -10,7 +10,6 @@ import math
 import os
 import re
 import stat
-import unicodedata
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -20,9 +19,10 @@ import numpy as np
 
 import isca_gui
 from isca_gui.core import files, image
-from isca_gui.core.dataset import Dataset, DatasetError, Entry, Unreachable
+from isca_gui.core.dataset import Dataset, DatasetError, Entry, Unreachable, check_label
 from isca_gui.core.distortions import ORIGINAL, mse
 from isca_gui.core.image import ImageError
+from isca_gui.core.manifest import refuse
 from isca_gui.core.progress import Progress
 from isca_gui.core.settings import HIGHEST_MSE, DatasetSpec, SettingsError, check_seed
 
@@ -65,7 +65,8 @@ def save(
     if form not in ("tiff", "png"):
         raise DatasetError(f"a dataset is saved as tiff or png, not {form}")
     check_target(folder, overwrite=overwrite)
-    _check_labels(dataset)
+    if dataset.labels.count(ORIGINAL) > 1:  # it could not be loaded again
+        raise DatasetError(f"The dataset cannot be saved: only the reference is labelled '{ORIGINAL}'.")
     target, count = Path(folder), len(dataset.entries)
     try:
         with files.replacing_folder(target) as temporary:
@@ -196,27 +197,6 @@ def _check_name(folder: str | os.PathLike[str]) -> None:
         raise DatasetError("The name of the folder is empty. Choose a folder.")
 
 
-def _check_labels(dataset: Dataset) -> None:
-    """Refuse to save what could not be loaded again."""
-    for label in dataset.classes:
-        try:
-            _check_label(label)
-        except ValueError as error:
-            raise DatasetError(f"The dataset cannot be saved: {error}. Choose another label.") from None
-    if dataset.labels.count(ORIGINAL) > 1:
-        raise DatasetError(f"The dataset cannot be saved: only the reference is labelled '{ORIGINAL}'.")
-
-
-def _check_label(label: str) -> None:
-    """Refuse, by a ValueError, a label that does not come back from a manifest as it is."""
-    if not label.strip():
-        raise ValueError("the label is empty")
-    if label != label.strip():
-        raise ValueError(f"the label {label!r} begins or ends with a space")
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in label):
-        raise ValueError(f"the label {label!r} is not one line of text")
-
-
 def _save_picture(folder: Path, index: int, picture: Picture, entry: Entry, form: str) -> str:
     level = "" if index == 0 else f"-mse{entry.target_mse:g}"
     label = re.sub(r"[^A-Za-z0-9+_-]", "_", entry.label)[:60]  # an imported label may be anything
@@ -260,7 +240,12 @@ def _read_description(
     if not path.exists():
         return None, (), None
     try:
-        document = json.loads(_text(path))
+        text = _text(path)
+    except (OSError, ValueError) as error:
+        problems.append(f"{DESCRIPTION} cannot be read ({error})")
+        return None, (), None
+    try:
+        document = json.loads(text, parse_constant=refuse)
         schema = document["schema"]
         if schema != SCHEMA:
             problems.append(f"{DESCRIPTION} is of schema {schema}; this program knows {SCHEMA}: update it")
@@ -271,16 +256,23 @@ def _read_description(
             if spec
             else None,
             tuple(
-                Unreachable(str(u["kind"]), float(u["target_mse"]), float(u["maximum_mse"]))
+                Unreachable(str(u["kind"]), _amount(u["target_mse"]), _amount(u["maximum_mse"]))
                 for u in document["unreachable"]
             ),
             document["reference_sha256"],
         )
     except SettingsError as error:
         problems.append(f"{DESCRIPTION}: {error}")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
-        problems.append(f"{DESCRIPTION} cannot be read ({type(error).__name__}: {error})")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
+        problems.append(f"{DESCRIPTION} makes no sense ({type(error).__name__}: {error})")
     return None, (), None
+
+
+def _amount(value: Any) -> float:
+    number = float(value)
+    if not (math.isfinite(number) and number >= 0):
+        raise ValueError("MSE and strength are finite and not negative")
+    return number
 
 
 def _rows(folder: Path, problems: list[str]) -> list[_Row]:
@@ -327,10 +319,8 @@ def _row(line: dict[str, Any]) -> _Row:
     inside = Path(name)
     if not name or inside.is_absolute() or ".." in inside.parts:
         raise ValueError(f"'{name}' is not a file inside the folder")
-    _check_label(label)
-    numbers = {column: float(line[column]) for column in COLUMNS[2:5] if line.get(column)}
-    if not all(math.isfinite(number) and number >= 0 for number in numbers.values()):
-        raise ValueError("MSE and strength are finite and not negative")
+    check_label(label)
+    numbers = {column: _amount(line[column]) for column in COLUMNS[2:5] if line.get(column)}
     if any(numbers.get(column, 0) > HIGHEST_MSE for column in COLUMNS[2:4]):
         raise ValueError(f"an MSE is at most {HIGHEST_MSE:g}")
     seed = int(line.get("seed") or 0)
@@ -346,7 +336,7 @@ def _rows_of_subfolders(folder: Path, problems: list[str]) -> list[_Row]:
         rows += [_Row(path.relative_to(folder).as_posix(), subfolder.name) for path in found]
         if found:
             try:
-                _check_label(subfolder.name)
+                check_label(subfolder.name)
             except ValueError as error:
                 problems.append(f"{error}: rename the subfolder")
     return rows

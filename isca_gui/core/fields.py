@@ -20,6 +20,14 @@ _TYPES: dict[str, tuple[type, ...]] = {  # annotation of a field: types of its v
 
 
 def has_type(field: Field[Any], value: Any) -> bool:
-    """Tell whether a value is of the field's type; True does not pass for 1, and no number is NaN."""
+    """Tell whether a value is of the field's type; True does not pass for 1, and every number is finite."""
     fits = type(value) in _TYPES[str(field.type)]
-    return fits and not (isinstance(value, float) and not math.isfinite(value))
+    return fits and (not isinstance(value, int | float) or is_finite(value))
+
+
+def is_finite(value: float) -> bool:
+    """Tell whether a number is finite, also as a float: JSON has whole numbers of any length."""
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False

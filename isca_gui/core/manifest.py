@@ -13,9 +13,9 @@ import numpy as np
 
 import isca_gui
 from isca_gui.core.blocks import BlockGrid
-from isca_gui.core.dataset import LONGEST_LABEL
-from isca_gui.core.distortions import ORIGINAL, UNDECIDED_LABEL
-from isca_gui.core.fields import has_type
+from isca_gui.core.dataset import check_label
+from isca_gui.core.distortions import ORIGINAL
+from isca_gui.core.fields import has_type, is_finite
 from isca_gui.core.settings import HIGHEST_MSE, TrainingSettings
 from isca_gui.core.steps import CONVERGED, MAX_EPOCHS, STOPPED, Step
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST_STEPS = 100_000  # a longer history is thinned out evenly: a header has its limits
 MOST_PICTURES = 1_000_000
+_MOST_EPOCHS, _MOST_SECONDS = 1_000_000, 1e10  # three hundred years
 _ENDS = (CONVERGED, MAX_EPOCHS, STOPPED)
 
 
@@ -122,9 +123,13 @@ def read(manifest: str) -> Record:
 def _check_record(record: Record) -> None:
     if record.end not in _ENDS:
         raise Fault(f"a training does not end as '{record.end}'")
-    if type(record.epoch) is not int or type(record.objective) not in (int, float):
-        raise Fault("epoch or objective is no number")
-    if type(record.seconds) not in (int, float) or not 0 <= record.seconds < math.inf:
+    if type(record.epoch) is not int or record.epoch > _MOST_EPOCHS:
+        raise Fault("it tells no proper epoch")
+    if type(record.objective) not in (int, float) or not (
+        is_finite(record.objective) or record.objective == math.inf
+    ):
+        raise Fault("its objective is no number")
+    if type(record.seconds) not in (int, float) or not 0 <= record.seconds <= _MOST_SECONDS:
         raise Fault("it tells no proper time")
     epochs = [0, *(step.epoch for step in record.steps)]
     if not all(before < after for before, after in pairwise(epochs)) or epochs[-1] > record.epoch:
@@ -135,14 +140,17 @@ def _check_record(record: Record) -> None:
 
 def _check_pictures(record: Record) -> None:
     labels, levels = record.labels, record.levels
-    if labels and labels[0] != ORIGINAL:
-        raise Fault("the first of its training pictures is not the original")
+    if labels and (labels[0] != ORIGINAL or labels.count(ORIGINAL) > 1):
+        raise Fault("the first of its training pictures is not the original, or another one is")
     if len(labels) != len(levels) or len(labels) > MOST_PICTURES:
         raise Fault("labels and levels of its training pictures do not fit each other")
-    if not all(type(label) is str and 0 < len(label) <= LONGEST_LABEL for label in labels) or (
-        UNDECIDED_LABEL in labels
-    ):
+    if not all(type(label) is str for label in labels):
         raise Fault("a label of its training pictures is no text")
+    for label in dict.fromkeys(labels):
+        try:
+            check_label(label)
+        except ValueError as error:
+            raise Fault(f"{error}") from None
     if not all(type(level) in (int, float) and 0 <= level <= HIGHEST_MSE for level in levels):
         raise Fault("a level of its training pictures is no MSE")
 
