@@ -508,14 +508,41 @@ def test_a_file_that_is_another_thing(saved: Path, which: str) -> None:
     else:
         document["dataset"] = models[0]
     saved.write_text(json.dumps(document))
-    with pytest.raises(ProjectError, match="Cannot open project"):
-        run(load(saved))
+    for source in (saved, read(saved)):
+        with pytest.raises(ProjectError, match=rf"Cannot open project '.*{saved.name}'"):
+            run(load(source))
 
 
 def test_not_a_file(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none.iscaproj", Path("\0.iscaproj"), Path("")):
         with pytest.raises(ProjectError):
             read(path)
+
+
+@posix
+@pytest.mark.parametrize("use", [missing, load])
+def test_a_file_whose_name_cannot_be_is_the_one_error(saved: Path, use: Callable[[Any], Any]) -> None:
+    document = json.loads(saved.read_bytes())
+    document["runs"][0]["model"]["file"] = "a" * 300
+    saved.write_text(json.dumps(document))
+    for source in (saved, read(saved)):
+        with pytest.raises(ProjectError, match=rf"{saved.name}': File name too long"):
+            run(use(source))
+    with pytest.raises(ProjectError, match="File name too long"):
+        relocate(read(saved), saved.parent)
+
+
+@pytest.mark.parametrize("use", [missing, load])
+def test_a_file_that_may_not_be_looked_at_is_the_one_error(
+    saved: Path, use: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path, **_: object) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    found = read(saved)
+    monkeypatch.setattr(Path, "exists", refuse)
+    with pytest.raises(ProjectError, match=rf"{saved.name}': Permission denied"):
+        run(use(found))
 
 
 @posix

@@ -88,6 +88,21 @@ def test_what_is_not_of_the_project_is_not_packed(saved: Path, packed: bytes, tm
     assert (tmp_path / f"again{PACKED}").read_bytes() == packed
 
 
+@pytest.mark.parametrize("name", [".DS_Store", ".~lock.manifest.csv#", ".thumbnails/"])
+def test_hidden_leftovers_in_the_dataset_are_not_packed(
+    saved: Path, packed: bytes, name: str, tmp_path: Path
+) -> None:
+    """Systems leave them behind; packed, they could not be unpacked."""
+    (dataset_folder,) = saved.with_suffix(".files").glob("dataset-*")
+    stray = dataset_folder / name
+    stray.mkdir() if name.endswith("/") else stray.write_text("x")
+    try:
+        run(pack(saved, tmp_path / f"again{PACKED}"))
+    finally:
+        stray.rmdir() if name.endswith("/") else stray.unlink()
+    assert (tmp_path / f"again{PACKED}").read_bytes() == packed
+
+
 def test_stopped_half_way_the_old_file_stays(saved: Path, tmp_path: Path) -> None:
     target = tmp_path / f"old{PACKED}"
     target.write_bytes(b"old")

@@ -181,7 +181,7 @@ def load(source: str | os.PathLike[str] | Project) -> Generator[Progress, None, 
         raise ProjectError(
             f"Files of the project are missing:\n{listed}{more}\nSay in which folder they are now.", lost
         )
-    with one_error(project.folder, "open"):
+    with one_error(_document(source), "open"):
         return project, (yield from _contents(project))
 
 
@@ -210,14 +210,15 @@ def missing(source: str | os.PathLike[str] | Project) -> Generator[Progress, Non
     """List the files of a project that are not there, or whose SHA-256 differs."""
     project = source if isinstance(source, Project) else read(source)
     stored, lost = project_document.stored_files(project), []
-    for index, each in enumerate(stored):
-        what = _what(project, each)
-        yield Progress(index, len(stored), f"checking {what}")
-        place = Path(project.folder, each.file)
-        if not place.exists():
-            lost.append(Missing(each, str(place), what, "is not there"))
-        elif not is_whole(place, each):
-            lost.append(Missing(each, str(place), what, "was altered"))
+    with one_error(_document(source), "open"):
+        for index, each in enumerate(stored):
+            what = _what(project, each)
+            yield Progress(index, len(stored), f"checking {what}")
+            place = Path(project.folder, each.file)
+            if not place.exists():
+                lost.append(Missing(each, str(place), what, "is not there"))
+            elif not is_whole(place, each):
+                lost.append(Missing(each, str(place), what, "was altered"))
     return tuple(lost)
 
 
@@ -225,7 +226,8 @@ def relocate(project: Project, folder: str | os.PathLike[str]) -> Project:
     """Look for a project's files in another folder: the one that holds them, or one above it."""
     stored, given = project_document.stored_files(project), Path(os.path.abspath(folder))
     places = [given, given / Path(project.folder).name, *sorted(given.glob(f"*{FILES}"))]
-    best = max(places, key=lambda place: sum((place / each.file).exists() for each in stored))
+    with one_error(_document(project), "open"):
+        best = max(places, key=lambda place: sum((place / each.file).exists() for each in stored))
     return replace(project, folder=str(best))
 
 
@@ -253,6 +255,11 @@ def _what(project: Project, stored: Stored) -> str:
     named = [f"the model of {run.name}" for run in project.runs if run.model == stored]
     named += [f"the test picture {test.name}" for test in project.tested if test.picture == stored]
     return named[0] if named else "the reference"
+
+
+def _document(source: str | os.PathLike[str] | Project) -> str | os.PathLike[str]:
+    """Name the document of a project; where only its contents are given, it is beside its files."""
+    return Path(source.folder).with_suffix(SUFFIX) if isinstance(source, Project) else source
 
 
 def _named(path: str | os.PathLike[str]) -> str:

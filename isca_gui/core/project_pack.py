@@ -52,8 +52,10 @@ def pack(project: str | os.PathLike[str], target: str | os.PathLike[str]) -> Gen
 
 
 def _files(path: Path) -> list[Path]:
-    """Give a file, or all files of a dataset."""
-    return sorted(path.iterdir()) if path.is_dir() else [path]
+    """Give a file, or all files of a dataset; what systems leave behind hidden there is none of it."""
+    if not path.is_dir():
+        return [path]
+    return sorted(each for each in path.iterdir() if not each.name.startswith("."))
 
 
 def unpack(packed: str | os.PathLike[str], folder: str | os.PathLike[str]) -> Generator[Progress, None, Path]:
