@@ -146,6 +146,27 @@ def test_a_folder_is_not_replaced_by_a_file(tmp_path: Path) -> None:
     assert names(tmp_path / "folder") == ["kept"]
 
 
+@pytest.mark.parametrize("through", ["itself", "link"])
+@pytest.mark.parametrize("kind", ["pipe", "socket", "device"])
+def test_what_is_no_ordinary_file_is_not_replaced(tmp_path: Path, kind: str, through: str) -> None:
+    path = tmp_path / "it"
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as bound:
+            bound.bind(os.path.relpath(path))  # of a long path there is no socket
+    else:
+        path.symlink_to(os.devnull)
+    if through == "link":
+        (tmp_path / "link").symlink_to(path)
+    before, there = path.stat().st_ino, names(tmp_path)
+    with pytest.raises(OSError, match="not an ordinary file"):
+        put(tmp_path / ("link" if through == "link" else "it"), b"new")
+    assert path.stat().st_ino == before
+    assert not stat.S_ISREG(path.stat().st_mode)
+    assert names(tmp_path) == there
+
+
 def test_text_has_the_same_bytes_everywhere(tmp_path: Path) -> None:
     files.write_text(tmp_path / "text", "ä\nb\r\n")
     assert (tmp_path / "text").read_bytes() == b"\xc3\xa4\nb\r\n"

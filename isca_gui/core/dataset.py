@@ -109,8 +109,10 @@ def check_label(label: str) -> None:
     """Refuse, by a ValueError, what has a meaning of its own or does not come back from a table as it is."""
     if not label.strip():
         raise ValueError("the label is empty")
-    if label in (UNDECIDED_LABEL, UNLIKE) or len(label) > LONGEST_LABEL:
-        raise ValueError(f"'{label[:60]}' cannot be a label, which is one of at most {LONGEST_LABEL} letters")
+    if label in (UNDECIDED_LABEL, UNLIKE):
+        raise ValueError(f"'{label}' is a word of this program and cannot be a label")
+    if len(label) > LONGEST_LABEL:
+        raise ValueError(f"'{label[:60]}…' cannot be a label: it has more than {LONGEST_LABEL} letters")
     if label != label.strip():
         raise ValueError(f"the label {label!r} begins or ends with a space")
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in label):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 import shutil
 import socket
+import stat
 import sys
 import uuid
 import zlib
@@ -25,9 +27,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a file that takes the place of `path` when the block ends, and vanishes when it fails.
 
     Temporary file beside the target, fsync, replace, fsync of the folder. The new file gets the permissions
-    of the one it replaces, else those any new file would get; a symbolic link is written through.
+    of the one it replaces, else those any new file would get; a symbolic link is written through. What is
+    no ordinary file is not replaced.
     """
     target = Path(os.path.realpath(path))
+    _check_ordinary(target)
     remove_leftovers(target)
     temporary = _sibling(target)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
@@ -44,6 +48,16 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             temporary.unlink()
         raise
     sync_folder(target.parent)
+
+
+def _check_ordinary(target: Path) -> None:
+    """Refuse a folder, and a pipe or device, which others have open: they would go on with the old one."""
+    with contextlib.suppress(FileNotFoundError):
+        mode = os.stat(target).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "It is a pipe or device, not an ordinary file", str(target))
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
