@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from isca_gui.session import Tested
 
 HINT = "Point at a block (pointer or Shift+arrows): its distances, the nearest training patch."
+_LOWEST, _HIGHEST = 40, 96  # of the two pictures, in pixels
 
 
 class BlockDetails(QWidget):
@@ -33,15 +34,17 @@ class BlockDetails(QWidget):
         self.nearest = PictureCanvas("The nearest training patch", self)
         row = QHBoxLayout()
         for canvas, caption in ((self.own, "this block"), (self.nearest, "nearest")):
-            canvas.setFixedHeight(96)
+            canvas.setMinimumSize(48, _LOWEST)
+            canvas.setMaximumHeight(_HIGHEST)
             canvas.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             canvas.set_caption(caption)
             row.addWidget(canvas)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 6, 0, 0)
         layout.addWidget(self.title)
-        layout.addLayout(row)
+        layout.addLayout(row, 1)
         layout.addWidget(self.which)
+        layout.addStretch()
 
     def clear(self) -> None:
         """Show no block."""

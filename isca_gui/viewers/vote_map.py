@@ -8,14 +8,9 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QComboBox,
     QHBoxLayout,
     QLabel,
-    QPushButton,
-    QSizePolicy,
     QSlider,
-    QSplitter,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -39,7 +34,9 @@ from isca_gui.viewers.vote_drawing import (
     draw_map,
     ordered_shares,
     spacing_at,
+    truth_words,
 )
+from isca_gui.viewers.vote_parts import SourceBox, VerdictBox, beside, plain_button
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QHideEvent, QImage, QKeyEvent
@@ -120,47 +117,25 @@ class VoteMapViewer(Viewer):
         self.bar = ColourBar("Scale of the map", self)
         self.legend = Legend(self)
         self.details = BlockDetails(self)
-        self.verdict = QLabel(self)
-        self.verdict.setAccessibleName("Verdict")
-        self.verdict.setWordWrap(True)
-        self.verdict.setTextFormat(Qt.TextFormat.PlainText)
-        self.verdict.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.verdict.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        font = self.verdict.font()
-        font.setPointSizeF(font.pointSizeF() * 1.15)
-        self.verdict.setFont(font)
-        self.note = QLabel(self)
-        self.note.setWordWrap(True)
-        self.note.setTextFormat(Qt.TextFormat.PlainText)
-        self.again = _button("Recognise again", "Recognise this picture with the selected run", self)
+        self.bottom = VerdictBox(self)
+        self.verdict, self.note = self.bottom.verdict, self.bottom.note
+        self.again, self.copy, self.save = self.bottom.again, self.bottom.copy, self.bottom.save
         self.again.clicked.connect(self._on_again)
-        side = QWidget(self)
-        column = QVBoxLayout(side)
-        column.setContentsMargins(0, 0, 0, 0)
-        for widget in (self.legend, self.details):
-            column.addWidget(widget)
-        column.addStretch()
+        self.copy.clicked.connect(self._on_copy)
+        self.save.clicked.connect(lambda: self.exporter.ask(self._verdict_thing()))
         picture = QWidget(self)
         row = QHBoxLayout(picture)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self.canvas, 1)
         row.addWidget(self.bar)
-        splitter = QSplitter(Qt.Orientation.Horizontal, self)
-        splitter.addWidget(picture)
-        splitter.addWidget(side)
-        splitter.setStretchFactor(0, 1)
-        splitter.setSizes([660, 300])
         layout = QVBoxLayout(self.content)
         layout.setContentsMargins(6, 6, 6, 6)
         layout.addLayout(self._controls())
-        layout.addWidget(splitter, 1)
-        layout.addLayout(self._bottom())
+        layout.addWidget(beside(picture, self.legend, self.details), 1)
+        layout.addWidget(self.bottom)
 
     def _controls(self) -> Flow:
-        self.source = QComboBox(self)
-        self.source.setAccessibleName("Test picture")
-        self.source.setToolTip("Which test picture is shown")
-        self.source.setMinimumContentsLength(14)
+        self.source = SourceBox(self)
         self.source.activated.connect(self._on_source_chosen)
         row = Flow()
         row.addWidget(self.source)
@@ -180,35 +155,13 @@ class VoteMapViewer(Viewer):
         self.opacity.valueChanged.connect(self._on_opacity_changed)
         label = QLabel("Opacity", self)
         label.setBuddy(self.opacity)
-        self.hide_button = _button("Hide", "Hold to see the picture alone (Space)", self)
+        self.hide_button = plain_button("Hide", "Hold to see the picture alone (Space)", self)
         self.hide_button.pressed.connect(lambda: self.canvas.set_overlay_shown(False))
         self.hide_button.released.connect(lambda: self.canvas.set_overlay_shown(True))
         row.addWidget(together(self, label, self.opacity, self.hide_button))
         row.push()
         row.addWidget(zoom_buttons(self.canvas, self))
         row.addWidget(self.exporter.button(*self._things()))
-        return row
-
-    def _bottom(self) -> QHBoxLayout:
-        texts = QVBoxLayout()
-        texts.addWidget(self.verdict)
-        stale = QHBoxLayout()
-        stale.addWidget(self.note, 1)
-        stale.addWidget(self.again)
-        texts.addLayout(stale)
-        row = QHBoxLayout()
-        row.addLayout(texts, 1)
-        self.copy, self.save = QToolButton(self), QToolButton(self)
-        self.copy.clicked.connect(self._on_copy)
-        self.save.clicked.connect(lambda: self.exporter.ask(self._verdict_thing()))
-        for button, text, tip in (
-            (self.copy, "Copy", "Copy the verdict"),
-            (self.save, "Save…", "Save the verdict as a text"),
-        ):
-            button.setText(text)
-            button.setAccessibleName(tip)
-            button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-            row.addWidget(button, alignment=Qt.AlignmentFlag.AlignTop)
         return row
 
     def _things(self) -> tuple[Thing, ...]:
@@ -285,26 +238,19 @@ class VoteMapViewer(Viewer):
             self.bar.set_scale(votes_picture.SEVERITY_COLOURS, 0, limit, "{:.0f}")
 
     def _describe(self, tested: Tested) -> None:
-        secret = tested.secret
-        verdict, unknown = tested.verdict, GUESS_FIRST if secret else _NOT_YET
-        self.show_block(None)
-        for button in (self.copy, self.save):
-            button.setEnabled(verdict is not None)
-            button.setToolTip("Copy or save the verdict" if verdict else "There is no verdict yet.")
+        secret, verdict = tested.secret, tested.verdict
+        self.show_block(self._block_at(self.canvas.view.cursor))
+        unknown = GUESS_FIRST if secret else _NOT_YET
+        self.bottom.show_verdict(verdict.sentence if verdict else unknown, verdict is not None)
         self.legend.set_shares(ordered_shares(verdict) if verdict is not None else {})
-        self.verdict.setText(verdict.sentence if verdict is not None else unknown)
-        notes = []
-        if tested.truth and not secret:
-            notes.append(f"In truth: {tested.truth}.")
+        notes = [f"In truth: {truth_words(tested.truth)}."] if tested.truth and not secret else []
         stale = self.session.tested_stale(tested)
         if stale:
             run = self.session.run_of(tested.run)
             name = run.name if run is not None else f"run {tested.run}"
             notes.append(f"Recognised by {name}; another run is selected, or its data have changed.")
-        self.note.setText("  ".join(notes))
-        self.note.setVisible(bool(notes))
         can = (stale or tested.recognition is None) and self.session.run is not None and not secret
-        self.again.setVisible(can)
+        self.bottom.show_notes(notes, can)
 
     # --- what happens -----------------------------------------------------------------------------------
 
@@ -323,12 +269,15 @@ class VoteMapViewer(Viewer):
         fits = run is not None and not run.stale and dataset is not None
         self.details.show_block(tested, block, dataset if fits else None)
 
-    def _on_cursor_changed(self, place: tuple[int, int] | None) -> None:
+    def _block_at(self, place: tuple[int, int] | None) -> int | None:
+        """Give the block at a pixel; None where there is none."""
         found = self._tested.recognition if self._tested else None
-        if place is None or found is None:
-            self.show_block(None)
-        elif place[0] < found.grid.height and place[1] < found.grid.width:
-            self.show_block(found.grid.index_at(*place))
+        if place is None or found is None or place[0] >= found.grid.height or place[1] >= found.grid.width:
+            return None
+        return found.grid.index_at(*place)
+
+    def _on_cursor_changed(self, place: tuple[int, int] | None) -> None:
+        self.show_block(self._block_at(place))
 
     def _on_source_chosen(self, place: int) -> None:
         number: Any = self.source.itemData(place)
@@ -380,13 +329,6 @@ class VoteMapViewer(Viewer):
         """Do not stay without the map when Space is released elsewhere."""
         self.canvas.set_overlay_shown(True)
         super().hideEvent(event)
-
-
-def _button(text: str, tip: str, parent: QWidget) -> QPushButton:
-    button = QPushButton(text, parent)
-    button.setAccessibleName(f"{text}: {tip}")
-    button.setToolTip(tip)
-    return button
 
 
 if __name__ == "__main__":

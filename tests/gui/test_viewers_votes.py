@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QLabel
 
 from isca_gui import theme
 from isca_gui.core import training
@@ -21,13 +22,17 @@ from isca_gui.viewers.block_details import headline
 from isca_gui.viewers.confusion import ConfusionViewer, pictures_of
 from isca_gui.viewers.vote_map import VoteMapViewer
 
+from .conftest import fill, rest
+
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from numpy.typing import NDArray
     from pytestqt.qtbot import QtBot
 
     from isca_gui.core.dataset import Dataset
     from isca_gui.core.model import Model
+    from isca_gui.main_window import MainWindow
 
     from .conftest import Studio
 
@@ -132,6 +137,59 @@ def test_every_block_is_reached_by_keys(qtbot: QtBot, votes: VoteMapViewer, with
         seen.add(votes.details.title.text())
     blocks = range(found.grid.count)
     assert seen >= {headline(found, block, found.grid.rectangle(block)) for block in blocks}
+
+
+def test_frame_and_details_are_of_the_same_block_also_of_another_picture(
+    qtbot: QtBot, votes: VoteMapViewer, with_run: Studio
+) -> None:
+    session = with_run.session
+    first = session.test
+    votes.canvas.point_at((20, 44), by_keys=True)
+    with_run.actions.recognise_made("blur", 400.0, 5)
+    with_run.rest(qtbot)
+    assert session.test is not first
+    for shown in (session.test, first):
+        session.select_tested(shown.number)  # type: ignore[union-attr]
+        with_run.rest(qtbot)
+        found = shown.recognition  # type: ignore[union-attr]
+        assert found is not None
+        block = found.grid.index_at(20, 44)
+        assert votes.canvas._highlight == found.grid.rectangle(block)
+        assert votes.details.title.text() == headline(found, block, found.grid.rectangle(block))
+        assert votes.details.own.layer is not None
+    votes.canvas.view.set_cursor(None)
+    assert votes.canvas._highlight is None
+    assert votes.details.own.layer is None
+
+
+def test_the_verdict_is_seen_whole_in_the_default_layout(
+    qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32], small: Dataset, model: Model
+) -> None:
+    window.resize(1280, 800)
+    fill(window, picture, small, model)
+    name = "a picture with a name so long that no toolbar could ever hold it, number "
+    for number in range(2):
+        window.commands_.recognise_picture(f"{name}{number}", small.pictures[-1], "gaussian-noise at MSE 45")
+        rest(qtbot, window)
+    fill(window, picture, small, model)  # another run: the verdict is stale
+    window.show_viewer("vote_map")
+    rest(qtbot, window)
+    votes = window.docks["vote_map"].widget()
+    assert isinstance(votes, VoteMapViewer)
+    assert "In truth: Gaussian noise at MSE 45." in votes.note.text()
+    assert votes.again.isVisible()
+    for widget in (votes.verdict, votes.note, votes.again, votes.copy, votes.save, votes.canvas):
+        assert votes.rect().contains(QRect(widget.mapTo(votes, QPoint(0, 0)), widget.size()))
+        assert widget.visibleRegion().boundingRect().size() == widget.size(), widget
+        if isinstance(widget, QLabel):
+            assert widget.height() >= widget.heightForWidth(widget.width())
+    assert not votes._area.verticalScrollBar().isVisible()
+    assert votes.source.y() + votes.source.height() > votes.opacity.parentWidget().y(), "one line of controls"
+    assert votes.source.toolTip().endswith(f"{name}1")
+    shown = votes.source.shown_text()
+    assert shown.startswith("a pic")
+    assert shown.endswith("r 1")
+    assert votes.source.fontMetrics().horizontalAdvance(shown) < votes.source.width()
 
 
 def test_the_verdict_is_copied_and_saved(
