@@ -33,8 +33,9 @@ class StatusBar(QStatusBar):
         self.message_label = QLabel()
         self.message_label.setTextFormat(Qt.TextFormat.PlainText)
         self.message_label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self.pixel_label = SteadyLabel(letters=22, right=True)
-        self.zoom_label = SteadyLabel(letters=6, right=True)
+        self._zoom = 0.0  # the last one told
+        self.pixel_label = SteadyLabel(letters=34, right=True)
+        self.zoom_label = SteadyLabel(letters=9, right=True)
         self.job_label = SteadyLabel(letters=46, right=True)
         self.pixel_label.setToolTip("Column, row and grey value under the pointer; 0 is black, 255 is white.")
         self.zoom_label.setToolTip("Screen pixels per picture pixel.")
@@ -53,12 +54,17 @@ class StatusBar(QStatusBar):
         self.refresh()
 
     def show_pixel(self, row: int, column: int, value: str) -> None:
-        """Show what is under the pointer."""
-        self.pixel_label.setText(f"x {column}  y {row}  {value}")
+        """Show what is under the pointer; a row below zero is no pixel."""
+        self.pixel_label.setText(f"x {column}  y {row}  {value}" if row >= 0 else "")
 
     def show_zoom(self, zoom: float) -> None:
-        """Show how large pictures are drawn."""
-        self.zoom_label.setText(f"{100 * zoom:.0f} %")
+        """Show how large a picture is drawn that is pointed at, or was zoomed just now.
+
+        Where nothing is pointed at any more the zoom told is the old one: it goes with the pixel.
+        """
+        shown = self.pixel_label.text() or zoom != self._zoom
+        self._zoom = zoom
+        self.zoom_label.setText(f"{100 * zoom:.0f} %" if shown else "")
 
     def refresh(self) -> None:
         """Follow the jobs."""

@@ -83,7 +83,7 @@ class BasesViewer(Viewer):
         self._first.view.stride = run.model.grid.side
         self._newest.forget()
         if fresh:
-            self.block = None
+            self.block = self._first.view.chosen = None
         kernel = run.model.kernel is not None
         self._pages.setCurrentIndex(1 if kernel else 0)
         if kernel:
@@ -342,6 +342,9 @@ class BasesViewer(Viewer):
     def choose_block(self, block: int) -> None:
         """Show the patches of a block."""
         self.block = block
+        if self._model is not None:
+            place = self._model.grid.rectangle(block)
+            self._first.view.chosen = (place.top + place.bottom) // 2, (place.left + place.right) // 2
         self._show_block()
 
     def _on_clicked(self, row: int, column: int) -> None:

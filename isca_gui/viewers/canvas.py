@@ -5,46 +5,41 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRect, Qt, Signal
 from PySide6.QtGui import QColor, QHelpEvent, QImage, QPainter, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from isca_gui import theme
 from isca_gui.viewers import canvas_keys
-from isca_gui.viewers.layers import Layer, grey_layer, pixel_image
-from isca_gui.viewers.view import (
-    LARGEST_ZOOM,
-    SMALLEST_ZOOM,
-    PictureView,
-    draw_part,
-    frame,
-    paint_caption,
-    place_of,
-)
+from isca_gui.viewers.canvas_place import PlacedPicture
+from isca_gui.viewers.layers import grey_layer, pixel_image
+from isca_gui.viewers.view import draw_part, frame, paint_caption, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-    from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QMouseEvent, QPaintEvent, QWheelEvent
+    from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QMouseEvent, QPaintEvent, QWheelEvent
     from PySide6.QtWidgets import QMenu
 
     from isca_gui.core.blocks import Rectangle
+    from isca_gui.viewers.layers import Layer
+    from isca_gui.viewers.view import PictureView
 
 _GRIP = 6  # pixels beside the divider in which it can be taken
 
 
-class PictureCanvas(QWidget):
+class PictureCanvas(PlacedPicture):
     """Shows a picture, an overlay over it, and at will a second picture right of a divider."""
 
     hovered = Signal(int, int)  # row, column in picture pixels
     left = Signal()
     clicked = Signal(int, int)
-    pixel_changed = Signal(int, int, str)  # row, column and the value there in words
+    pixel_changed = Signal(int, int, str)  # row, column and the value there; (-1, -1, "") if none; new zoom
     divider_moved = Signal(float)
 
     def __init__(self, name: str, parent: QWidget | None = None, view: PictureView | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent, view)
         self.setAccessibleName(name)
         self.setToolTip(
             f"{name}. Wheel: zoom about the pointer; drag: move; F: fit, 1: one to one, 2: two to one. "
@@ -56,25 +51,19 @@ class PictureCanvas(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.caption = ""
         self.menu: Callable[[], QMenu] | None = None  # of saving and copying
-        self._layer: Layer | None = None
         self._second: Layer | None = None
         self._overlay: QImage | None = None
         self._opacity, self._overlay_shown = 1.0, True
         self._highlight: Rectangle | None = None
         self._marked: tuple[int, int] | None = None  # where the pointer's mark is drawn
+        self._told = False  # the last pixel told is still pointed at
         self._divider = 0.5
         self._pressed: QPointF | None = None
         self._grabbed: QPointF | None = None  # the picture point that is dragged
         self._dragging_divider = False
-        self.view = view or PictureView(self)
         self._connect_view()
 
     # --- what is shown ----------------------------------------------------------------------------------
-
-    @property
-    def layer(self) -> Layer | None:
-        """What is shown."""
-        return self._layer
 
     def set_layer(self, layer: Layer | None) -> None:
         """Show a layer; the part that is seen stays if the size does."""
@@ -107,6 +96,11 @@ class PictureCanvas(QWidget):
         self._divider = min(max(share, 0.0), 1.0)
         self.divider_moved.emit(self._divider)
         self.update()
+
+    def move_divider(self, share: float) -> None:
+        """Move the divider, but not off the picture: beyond its edges there is nothing to compare."""
+        first, last = self.sides()
+        self.set_divider(min(max(share, first), last))
 
     def set_overlay(self, pixels: NDArray[Any] | QImage | None) -> None:
         """Lay RGBA pixels over the picture."""
@@ -153,60 +147,7 @@ class PictureCanvas(QWidget):
         painter.end()
         return image
 
-    # --- where it is shown ------------------------------------------------------------------------------
-
-    def link(self, other: PictureCanvas) -> None:
-        """Move and zoom together with another canvas from now on."""
-        self.view.changed.disconnect(self.update)
-        self.view.cursor_changed.disconnect(self._on_cursor_changed)
-        self.view = other.view
-        self._connect_view()
-        self.update()
-
-    def fit(self) -> None:
-        """Show the whole picture."""
-        self.view.fit()
-
-    def set_zoom(self, zoom: float, about: QPointF | None = None) -> None:
-        """Zoom to device pixels per picture pixel; the point of the widget `about` stays where it is."""
-        if self._layer is None:
-            return
-        about = about if about is not None else QPointF(self.width() / 2, self.height() / 2)
-        zoom = min(max(zoom, SMALLEST_ZOOM), LARGEST_ZOOM)
-        x, y = self._picture_x(about.x()), self._picture_y(about.y())
-        ratio = self.devicePixelRatioF() / zoom
-        middle_x = x - (about.x() - self.width() / 2) * ratio
-        middle_y = y - (about.y() - self.height() / 2) * ratio
-        self.view.look_at(zoom, *self._kept_inside(middle_x, middle_y))
-
-    def zoom(self) -> float:
-        """Give the zoom that is shown now."""
-        if not self.view.fitted or self._layer is None:
-            return self.view.zoom
-        width, height = self._layer.size
-        ratio = self.devicePixelRatioF()
-        return max(min(self.width() * ratio / width, self.height() * ratio / height), SMALLEST_ZOOM)
-
-    def target(self) -> QRectF:
-        """Give where the whole picture lies, in device pixels of this widget; whole ones from 1:1 on."""
-        if self._layer is None:
-            return QRectF()
-        ratio, zoom = self.devicePixelRatioF(), self.zoom()
-        width, height = self._layer.size
-        x, y = (width / 2, height / 2) if self.view.fitted else (self.view.x, self.view.y)
-        left, top = self.width() * ratio / 2 - x * zoom, self.height() * ratio / 2 - y * zoom
-        if zoom >= 1:
-            shift = self._subpixel()
-            left, top = math.floor(left + 0.5) - shift.x(), math.floor(top + 0.5) - shift.y()
-        return QRectF(left, top, width * zoom, height * zoom)
-
-    def pixel_at(self, position: QPointF) -> tuple[int, int] | None:
-        """Give row and column of the picture under a point of the widget."""
-        if self._layer is None:
-            return None
-        column, row = math.floor(self._picture_x(position.x())), math.floor(self._picture_y(position.y()))
-        width, height = self._layer.size
-        return (row, column) if 0 <= row < height and 0 <= column < width else None
+    # --- what is pointed at -----------------------------------------------------------------------------
 
     def point_at(self, pixel: tuple[int, int] | None, by_keys: bool = False) -> None:
         """Tell what is at a pixel, as the pointer does where it is."""
@@ -215,36 +156,34 @@ class PictureCanvas(QWidget):
         self.view.set_cursor(pixel, by_keys)
         if pixel is not None and self._layer is not None:
             self.hovered.emit(*pixel)
-            self.pixel_changed.emit(*pixel, self._layer.text_at(*pixel))
+            self._tell()
 
-    def move_by(self, x: float, y: float) -> None:
-        """Move over the picture by pixels of the screen."""
-        if self._layer is not None:
-            x, y = (self._picture_x(self.width() / 2 + x), self._picture_y(self.height() / 2 + y))
-            self.view.look_at(self.zoom(), *self._kept_inside(x, y))
+    def fit(self) -> None:
+        """Show the whole picture."""
+        super().fit()
+        self._tell()
 
-    def bring_in_sight(self, row: int, column: int) -> None:
-        """Put a pixel in the middle if it is not seen."""
-        place = place_of(self.target(), self.zoom(), row, column, row + 1, column + 1)
-        if not self._device_rect().contains(place.center()):
-            self.view.look_at(self.zoom(), column + 0.5, row + 0.5)
+    def set_zoom(self, zoom: float, about: QPointF | None = None) -> None:
+        """Zoom to device pixels per picture pixel; the point of the widget `about` stays where it is."""
+        super().set_zoom(zoom, about)
+        self._tell()
 
-    def _picture_x(self, x: float) -> float:
-        return (x * self.devicePixelRatioF() - self.target().left()) / self.zoom()
+    def _tell(self) -> None:
+        """Tell what is pointed at, and with it the zoom."""
+        place = self.view.cursor
+        self._told = place is not None and self._layer is not None
+        if self._told:
+            self.pixel_changed.emit(*place, self._layer.text_at(*place))  # type: ignore[misc, union-attr]
+        else:
+            self.pixel_changed.emit(-1, -1, "")
 
-    def _picture_y(self, y: float) -> float:
-        return (y * self.devicePixelRatioF() - self.target().top()) / self.zoom()
-
-    def _kept_inside(self, x: float, y: float) -> tuple[float, float]:
-        """Keep the middle of the widget on the picture, so that it cannot be lost."""
-        width, height = self._layer.size if self._layer else (1, 1)
-        return min(max(x, 0.0), float(width)), min(max(y, 0.0), float(height))
-
-    def _subpixel(self) -> QPointF:
-        """Give how far the widget's corner lies off a device pixel, at a fractional scale of the screen."""
-        ratio = self.devicePixelRatioF()
-        corner = QPointF(self.mapTo(self.window(), QPoint(0, 0))) * ratio
-        return QPointF(corner.x() - round(corner.x()), corner.y() - round(corner.y()))
+    def link(self, other: PictureCanvas) -> None:
+        """Move and zoom together with another canvas from now on."""
+        self.view.changed.disconnect(self.update)
+        self.view.cursor_changed.disconnect(self._on_cursor_changed)
+        self.view = other.view
+        self._connect_view()
+        self.update()
 
     def _connect_view(self) -> None:
         self.view.changed.connect(self.update)
@@ -303,10 +242,6 @@ class PictureCanvas(QWidget):
             place = place_of(target, zoom, row, column, row + 1, column + 1)
             frame(painter, place.adjusted(-3, -3, 3, 3) if zoom < 6 else place)
 
-    def _device_rect(self) -> QRectF:
-        ratio = self.devicePixelRatioF()
-        return QRectF(0, 0, self.width() * ratio, self.height() * ratio)
-
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom about the pointer."""
         turns = event.angleDelta().y() / 120
@@ -327,7 +262,7 @@ class PictureCanvas(QWidget):
         """Move the divider or the picture, or tell what is under the pointer."""
         place = event.position()
         if self._dragging_divider:
-            self.set_divider(place.x() / max(self.width(), 1))
+            self.move_divider(place.x() / max(self.width(), 1))
         elif self._grabbed is not None and self._moved(place):
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
             ratio = self.devicePixelRatioF() / self.zoom()
@@ -351,8 +286,9 @@ class PictureCanvas(QWidget):
             self.clicked.emit(*pixel)
 
     def leaveEvent(self, event: Any) -> None:
-        """Forget the pointer."""
-        self.view.set_cursor(None)
+        """Forget the pointer; where keys point stays."""
+        if not self.view.by_keys:
+            self.view.set_cursor(None)
         self.left.emit()
         super().leaveEvent(event)
 
@@ -379,6 +315,21 @@ class PictureCanvas(QWidget):
             if each is not None:
                 self._update_near(each[0], each[1], each[0] + 1, each[1] + 1)
         self._marked = place
+        if place is None and self._told:
+            self._tell()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Tell what keys point at."""
+        super().focusInEvent(event)
+        if self.view.by_keys and self._layer is not None:
+            self._tell()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Do not tell what keys point at while they go elsewhere."""
+        super().focusOutEvent(event)
+        if self.view.by_keys and self._told:
+            self._told = False
+            self.pixel_changed.emit(-1, -1, "")
 
     def _update_near(self, top: int, left: int, bottom: int, right: int) -> None:
         """Draw anew around some pixels only: the pointer moves often."""

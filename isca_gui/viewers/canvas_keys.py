@@ -32,7 +32,7 @@ def press(canvas: PictureCanvas, event: QKeyEvent) -> bool:
     if canvas.layer is None:
         return False
     if held == _CONTROL and across and canvas.divided:
-        canvas.set_divider(canvas.divider + across * _DIVIDER)
+        canvas.move_divider(canvas.divider + across * _DIVIDER)
     elif held & ~_SHIFT:
         return False
     elif held and (across or down):
@@ -42,9 +42,9 @@ def press(canvas: PictureCanvas, event: QKeyEvent) -> bool:
     elif key == Qt.Key.Key_F:
         canvas.fit()
     elif key in _ZOOMS:
-        canvas.set_zoom(_ZOOMS[key])  # type: ignore[index]
+        _zoom(canvas, _ZOOMS[key])  # type: ignore[index]
     elif key in _FACTORS:
-        canvas.set_zoom(canvas.zoom() * _FACTORS[key])  # type: ignore[index]
+        _zoom(canvas, canvas.zoom() * _FACTORS[key])  # type: ignore[index]
     elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and canvas.view.cursor is not None:
         canvas.clicked.emit(*canvas.view.cursor)
     else:
@@ -52,17 +52,34 @@ def press(canvas: PictureCanvas, event: QKeyEvent) -> bool:
     return True
 
 
+def _zoom(canvas: PictureCanvas, zoom: float) -> None:
+    """Zoom about what keys point at, if they do, and else about the middle."""
+    here = canvas.view.cursor if canvas.view.by_keys else None
+    canvas.set_zoom(zoom, None if here is None else canvas.point_of(*here))
+    if here is not None:
+        canvas.bring_in_sight(*here)
+
+
 def _point(canvas: PictureCanvas, across: int, down: int) -> None:
-    """Point at the next pixel or block; at first, at what is in the middle."""
+    """Point at the next pixel or block; at first, at the last one pointed at or what is in the middle."""
     assert canvas.layer is not None
     width, height = canvas.layer.size
     here, stride = canvas.view.cursor, canvas.view.stride
     if here is None:
         middle = canvas.pixel_at(QPointF(canvas.width() / 2, canvas.height() / 2))
-        row, column = middle or (height // 2, width // 2)
+        row, column = _last(canvas) or middle or (height // 2, width // 2)
     else:
         row = (here[0] // stride + down) * stride + stride // 2
         column = (here[1] // stride + across) * stride + stride // 2
     row, column = min(max(row, 0), height - 1), min(max(column, 0), width - 1)
     canvas.point_at((row, column), by_keys=True)
     canvas.bring_in_sight(row, column)
+
+
+def _last(canvas: PictureCanvas) -> tuple[int, int] | None:
+    """Give what is chosen or was pointed at last, if it is in this picture."""
+    last, layer = canvas.view.chosen or canvas.view.last, canvas.layer
+    if last is None or layer is None:
+        return None
+    width, height = layer.size
+    return last if last[0] < height and last[1] < width else None

@@ -27,6 +27,8 @@ class PictureView(QObject):
         self.x = self.y = 0.0
         self.size: tuple[int, int] | None = None  # width and height of the picture that is seen
         self.cursor: tuple[int, int] | None = None
+        self.last: tuple[int, int] | None = None  # where the cursor was last: there keys begin,
+        self.chosen: tuple[int, int] | None = None  # or here, where something was chosen
         self.by_keys = False  # the cursor is where keys have put it, not where the pointer is
         self.stride = 1  # pixels from one place to the next for keys: a block's side where blocks are chosen
 
@@ -51,7 +53,8 @@ class PictureView(QObject):
     def set_cursor(self, place: tuple[int, int] | None, by_keys: bool = False) -> None:
         """Tell all panes where the pointer is, or where keys point."""
         if place != self.cursor:
-            self.cursor, self.by_keys = place, by_keys
+            self.cursor, self.by_keys = place, by_keys and place is not None
+            self.last = place or self.last
             self.cursor_changed.emit(place)
 
 

@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QImage, QKeyEvent, QWheelEvent
+from PySide6.QtGui import QColor, QFocusEvent, QImage, QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication
 
 from isca_gui import theme
 from isca_gui.core.blocks import Rectangle
+from isca_gui.panels.status import StatusBar
 from isca_gui.viewers import layers
 from isca_gui.viewers.canvas import PictureCanvas
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pytestqt.qtbot import QtBot
+
+    from .conftest import Studio
 
 
 @pytest.fixture
@@ -178,7 +181,20 @@ def test_the_divider_is_moved_by_keys(qtbot: QtBot, canvas: PictureCanvas) -> No
     assert (shown(canvas)[100, 200], shown(canvas)[100, 220]) == (0, 255)
     for _ in range(100):
         qtbot.keyClick(canvas, Qt.Key.Key_Left, control)
-    assert canvas.divider == 0.0
+    assert canvas.divider == pytest.approx(50 / 300), "the picture's left edge"
+
+
+def test_the_divider_stays_on_the_picture(qtbot: QtBot, canvas: PictureCanvas) -> None:
+    canvas.set_second(canvas.layer)
+    qtbot.mousePress(canvas, Qt.MouseButton.LeftButton, pos=QPoint(150, 100))
+    for x, share in ((2, 50 / 300), (290, 250 / 300)):
+        qtbot.mouseMove(canvas, QPoint(x, 100))
+        assert canvas.divider == pytest.approx(share)
+    qtbot.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=QPoint(290, 100))
+    canvas.set_zoom(20.0)  # all of the pane shows picture
+    for _ in range(60):
+        qtbot.keyClick(canvas, Qt.Key.Key_Right, Qt.KeyboardModifier.ControlModifier)
+    assert canvas.divider == 1.0
 
 
 ARROWS = {
@@ -224,6 +240,69 @@ def test_where_keys_point_is_marked_and_the_pointer_takes_over(qtbot: QtBot, can
         qtbot.mouseMove(canvas, place)
     qtbot.waitUntil(lambda: canvas.view.cursor == canvas.pixel_at(QPointF(131, 77)))
     assert not canvas.view.by_keys
+
+
+def leave(canvas: PictureCanvas) -> None:
+    QApplication.sendEvent(canvas, QEvent(QEvent.Type.Leave))
+
+
+def test_keys_begin_where_the_pointer_was_last(
+    qtbot: QtBot, canvas: PictureCanvas, picture: NDArray[np.float32]
+) -> None:
+    shift = Qt.KeyboardModifier.ShiftModifier
+    canvas.point_at((60, 50))
+    leave(canvas)
+    assert canvas.view.cursor is None
+    qtbot.keyClick(canvas, Qt.Key.Key_Right, shift)
+    assert canvas.view.cursor == (60, 50)
+    leave(canvas)
+    qtbot.keyClick(canvas, Qt.Key.Key_Right, shift)
+    assert canvas.view.cursor == (60, 51), "where keys point stays when the pointer leaves"
+    canvas.view.set_cursor(None)
+    canvas.set_picture(picture[:32, :32])  # it does not lie in this one
+    qtbot.keyClick(canvas, Qt.Key.Key_Right, shift)
+    assert canvas.view.cursor == (16, 16)
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_2, Qt.Key.Key_1, Qt.Key.Key_Plus, Qt.Key.Key_Minus])
+def test_keys_zoom_about_what_they_point_at(qtbot: QtBot, canvas: PictureCanvas, key: Qt.Key) -> None:
+    canvas.set_zoom(6.0)
+    canvas.point_at((28, 36), by_keys=True)
+    before = canvas.point_of(28, 36)
+    qtbot.keyClick(canvas, key)
+    assert canvas.zoom() != 6.0
+    assert (canvas.point_of(28, 36) - before).manhattanLength() <= 2
+    canvas.view.look_at(6.0, 5, 60)  # it is out of sight
+    qtbot.keyClick(canvas, Qt.Key.Key_Plus)
+    assert canvas.rect().contains(canvas.point_of(28, 36).toPoint())
+
+
+def test_what_is_no_longer_pointed_at_is_untold_and_a_new_zoom_is_told(
+    qtbot: QtBot, studio: Studio, canvas: PictureCanvas
+) -> None:
+    bar = StatusBar(studio.session, studio.jobs, studio.actions)
+    qtbot.addWidget(bar)
+    canvas.pixel_changed.connect(bar.show_pixel)
+    canvas.pixel_changed.connect(lambda: bar.show_zoom(canvas.zoom()))
+
+    def told() -> tuple[str, str]:
+        return bar.pixel_label.text()[:8], bar.zoom_label.text()
+
+    canvas.point_at((3, 5))
+    assert told() == ("x 5  y 3", "312 %")
+    canvas.set_zoom(2.0)
+    assert told() == ("x 5  y 3", "200 %")
+    leave(canvas)
+    assert told() == ("", "")
+    qtbot.keyClick(canvas, Qt.Key.Key_1)
+    assert told() == ("", "100 %")
+    canvas.point_at((4, 6), by_keys=True)
+    QApplication.sendEvent(canvas, QFocusEvent(QEvent.Type.FocusOut))
+    assert told() == ("", "")
+    QApplication.sendEvent(canvas, QFocusEvent(QEvent.Type.FocusIn))
+    assert told() == ("x 6  y 4", "100 %")
+    canvas.view.set_cursor(None)
+    assert told() == ("", "")
 
 
 def test_keys_of_other_alphabets_and_choosing_nothing_do_nothing(qtbot: QtBot, canvas: PictureCanvas) -> None:

@@ -131,6 +131,10 @@ def test_a_block_is_chosen_by_keys(qtbot: QtBot, with_run: Studio, model: Model)
     qtbot.keyClick(canvas, Qt.Key.Key_Enter)
     assert viewer.block == first - model.grid.columns - 1
     assert viewer.patches.layer is not None
+    canvas.point_at((0, 0))  # the pointer, on its way out
+    canvas.view.set_cursor(None)
+    qtbot.keyClick(canvas, Qt.Key.Key_Right, shift)
+    assert model.grid.index_at(*canvas.view.cursor) == viewer.block, "they begin at what is chosen"
 
 
 def test_a_block_of_another_grid_is_forgotten(qtbot: QtBot, with_run: Studio, small: Dataset) -> None:
