@@ -141,7 +141,7 @@ class Actions(QObject):
         self._jobs.start(
             "save dataset", "Saving the dataset",
             lambda: dataset_files.save(made, folder, form=form, overwrite=overwrite),
-            done=lambda path: self._session.say("info", f"The dataset was saved in '{path}'."),
+            done=lambda path: self._session.say("info", f"The dataset was saved in '{path}'."), writes=True,
         )  # fmt: skip
 
     def import_folder(self, folder: str | os.PathLike[str]) -> None:
@@ -219,6 +219,7 @@ class Actions(QObject):
         self._jobs.run(
             "save model", f"Saving {found.name}", lambda: _save(path, found.model),
             done=lambda _: self._session.say("info", f"{found.name} was saved as '{os.fspath(path)}'."),
+            writes=True,
         )  # fmt: skip
 
     def load_model(self, path: str | os.PathLike[str]) -> None:

@@ -44,6 +44,7 @@ class Job:
     seconds_left: float | None = None
     stoppable: bool = True
     stopping: bool = False  # told to stop, and about to give what it has
+    writes: bool = False  # a file of the user's is written: the program does not end before it is
 
     @property
     def share(self) -> float | None:
@@ -58,6 +59,7 @@ class Failure:
     what: str
     message: str
     details: str
+    job: str  # its name
 
 
 @dataclass(eq=False)
@@ -73,11 +75,12 @@ class _Order:
     keep: bool = False
     stoppable: bool = True
     progress: Callable[[Any], Progress | None] | None = None
+    writes: bool = False
     state: Job = field(init=False)
     rate: deque[tuple[float, int]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
-        self.state = Job(self.name, self.title, stoppable=self.stoppable)
+        self.state = Job(self.name, self.title, stoppable=self.stoppable, writes=self.writes)
 
 
 class StepThread(QThread):
@@ -165,13 +168,14 @@ class JobRunner(QObject):
         failed: Callable[[Exception], None] | None = None,
         keep: bool = False,
         progress: Callable[[Any], Progress | None] | None = None,
+        writes: bool = False,
     ) -> None:
         """Start a generator as a job; a job of the same name is cancelled and its result dropped.
 
         `reports` gets all reports since the last look. With `keep`, stopping answers them with True and waits
         for the result to keep. `progress` tells how far a report means the job is, if it is no `Progress`.
         """
-        self._begin(_Order(name, title, make, done, reports, failed, keep, True, progress))
+        self._begin(_Order(name, title, make, done, reports, failed, keep, True, progress, writes))
 
     def run(
         self,
@@ -181,9 +185,10 @@ class JobRunner(QObject):
         *,
         done: Callable[[Any], None] | None = None,
         failed: Callable[[Exception], None] | None = None,
+        writes: bool = False,
     ) -> None:
         """Run a plain function as a job; it cannot be interrupted, but its result can be dropped."""
-        self._begin(_Order(name, title, work, done, None, failed, stoppable=False))
+        self._begin(_Order(name, title, work, done, None, failed, stoppable=False, writes=writes))
 
     def stop(self, name: str) -> None:
         """Stop the job of this name: keep what it gives, or close it and forget it."""
@@ -217,6 +222,11 @@ class JobRunner(QObject):
     def running(self, name: str) -> bool:
         """Tell whether a job of this name is under way and will give a result."""
         return self.job(name) is not None
+
+    @property
+    def writing(self) -> bool:
+        """Whether a file of the user's is being written."""
+        return any(job.writes for job in self.jobs())
 
     def stopping(self, name: str) -> bool:
         """Tell whether a job of this name was told to stop and is about to give what it has."""
@@ -302,7 +312,7 @@ class JobRunner(QObject):
                 order.done(thread.result)
             return
         if not isinstance(error, Cancelled):
-            self.failed.emit(Failure(order.title, explain(error), thread.details))
+            self.failed.emit(Failure(order.title, explain(error), thread.details, order.name))
         if order.failed is not None:
             order.failed(error)
 
@@ -345,7 +355,7 @@ def _follow(order: _Order, reports: list[Any]) -> None:
 def _seconds_left(rate: deque[tuple[float, int]], progress: Progress) -> float | None:
     """Estimate from the rate of the last seconds; None until there is one, and where there is no end."""
     (first, before), (last, now) = rate[0], rate[-1]
-    if not progress.total or now <= before or last - first < 0.5:
+    if now >= progress.total or now <= before or last - first < 0.5:
         return None
     return (progress.total - now) * (last - first) / (now - before)
 

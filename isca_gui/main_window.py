@@ -6,6 +6,7 @@ import contextlib
 import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction, QGuiApplication
@@ -52,9 +53,10 @@ class MainWindow(ArrangedWindow):
         super().__init__()
         self.session, self.jobs, self.commands_ = session, jobs, actions
         self.preferences = preferences
-        self._seen: set[int] = set()  # canvases whose pixel and zoom are shown already
+        self._seen = WeakSet[PictureCanvas]()  # whose pixel and zoom are shown already
         self._unread = self._last_live = 0
         self._leaving = False  # the user was asked about what is not saved
+        self._left: object = None  # what there was then
         self.setWindowTitle(TITLE)
         self.setAcceptDrops(True)
         self.reference_panel = ReferencePanel(session, jobs, actions, preferences=preferences)
@@ -89,6 +91,7 @@ class MainWindow(ArrangedWindow):
             dock = self.put(module, title, viewer)
             if isinstance(viewer, Viewer):
                 dock.visibilityChanged.connect(viewer.on_dock_visibility_changed)
+                viewer.panes_made.connect(self._adopt_later)
         self.help_dock = self.put("help", "Help", QWidget())
         for dock in self.docks.values():
             dock.visibilityChanged.connect(self._on_dock_visibility_changed)
@@ -138,6 +141,7 @@ class MainWindow(ArrangedWindow):
     def _connect(self) -> None:
         session = self.session
         self.jobs.failed.connect(self._on_job_failed)
+        self.jobs.changed.connect(self._on_jobs_changed)
         session.message_added.connect(self._on_message_added)
         self.projects.changed.connect(self._on_project_changed)
         self.projects.opened.connect(self._on_project_opened)
@@ -219,8 +223,8 @@ class MainWindow(ArrangedWindow):
     def _adopt_canvases(self) -> None:
         """Show pixel and zoom of every picture pane, also of those made since."""
         for canvas in self.findChildren(PictureCanvas):
-            if id(canvas) not in self._seen:
-                self._seen.add(id(canvas))
+            if canvas not in self._seen:
+                self._seen.add(canvas)
                 canvas.pixel_changed.connect(self.status.show_pixel)
                 canvas.pixel_changed.connect(self._on_pixel_changed)
 
@@ -288,8 +292,17 @@ class MainWindow(ArrangedWindow):
         self.projects.guard(self._leave)
 
     def _leave(self) -> None:
-        self._leaving = True
-        self.close()
+        """Close, when all files are written; asked once more, at once."""
+        again, self._leaving, self._left = self._leaving, True, self.projects.mark
+        if self.jobs.writing and not again:
+            self.session.say("info", "The program ends when the file is written. Close it again to end now.")
+        else:
+            self.close()
+
+    def _on_jobs_changed(self) -> None:
+        if self._leaving and not self.jobs.writing and self.isVisible():
+            self._leaving = False
+            self.projects.guard_since(self._left, self._leave)
 
     # --- coming and going -----------------------------------------------------------------------------------
 
@@ -305,7 +318,7 @@ class MainWindow(ArrangedWindow):
         A person is asked about what is not saved. Whoever else closes the window (the end of a desktop
         session, a test) finds nobody to answer: the work stays in safety and is offered at the next start.
         """
-        if event.spontaneous() and not self._leaving and self.projects.unsaved:
+        if event.spontaneous() and not self._leaving and (self.projects.unsaved or self.jobs.writing):
             event.ignore()
             self.quit()
             return

@@ -113,6 +113,18 @@ class Message:
     when: datetime
 
 
+@dataclass(frozen=True)
+class Stamp:
+    """What there is to be saved, in short: equal where nothing has changed."""
+
+    reference: int
+    dataset: int
+    settings: tuple[DatasetSpec, TrainingSettings]
+    runs: tuple[tuple[object, ...], ...]
+    tested: tuple[tuple[object, ...], ...]
+    refused: tuple[Refused, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Work:
     """All that a session holds and a project keeps, at one moment; `run` and `test` are those selected."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,19 +12,22 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from isca_gui import work_files
 from isca_gui.core.lock import Lock, Locked
-from isca_gui.panels.ask_save import DISCARD, SAVE, ask_name, ask_save
+from isca_gui.file_names import ask_name
+from isca_gui.panels.ask_save import DISCARD, SAVE, ask_save
 from isca_gui.panels.missing_files import MissingFiles
-from isca_gui.parts import Work
+from isca_gui.parts import Stamp, Work
+from isca_gui.turns import Turns
+from isca_gui.unsaved import what_is_lost
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Mapping
 
     from isca_gui.actions import Actions
-    from isca_gui.core.project import Missing, Project
+    from isca_gui.core.project import Project
     from isca_gui.jobs import JobRunner
     from isca_gui.preferences import Preferences
     from isca_gui.session import Session
-    from isca_gui.work_files import Kept
+    from isca_gui.work_files import Kept, Lost
 
     View = Callable[[], tuple[Mapping[str, Any], str]]
 
@@ -39,14 +42,6 @@ _OF_THIS_WORK = (
     *("dataset", "training", "recognise", "evaluation ", "open", "load model", "preview"),
     RECOLLECT,
 )
-
-
-@dataclass(frozen=True, eq=False)
-class _Lost:
-    """A project that cannot be opened as it is: some of its files are not there."""
-
-    project: Project
-    missing: tuple[Missing, ...]
 
 
 class Projects(QObject):
@@ -69,9 +64,11 @@ class Projects(QObject):
         self._lock: Lock | None = None
         self._next_lock: Lock | None = None  # of the file that is being written, or was when that was stopped
         self._kept: Kept | None = None
-        self._saved_as: object = session.stamp
+        self._saved_as: Stamp | None = session.stamp
         self._told: tuple[str, bool, str] = ("", False, "")
         self._waiting: Callable[[], object] | None = None  # for the training to be stopped
+        self._discarded = False
+        self.turns = Turns(jobs, JOB, self)
         for signal in (
             *(session.reference_changed, session.spec_changed, session.settings_changed),
             *(session.dataset_changed, session.runs_changed, session.tested_changed),
@@ -105,6 +102,7 @@ class Projects(QObject):
         self._belong("", None, "")
         self._now_saved(None)
         self.begun.emit()
+        self._session.say("info", "A new project was begun, with the settings as they were.")
 
     def ask_open(self) -> None:
         """Ask for a project file and open it."""
@@ -126,10 +124,22 @@ class Projects(QObject):
             self.guard(lambda: self._load(target, target))
 
     def _load(self, path: str, source: str | Project, changed: bool = False) -> None:
-        self._jobs.start(
-            JOB, f"Opening {Path(path).name}", lambda: _read(source),
-            done=lambda found: self._on_loaded(path, found, changed),
-        )  # fmt: skip
+        def put(found: Any) -> None:
+            self._on_loaded(path, found, changed)
+
+        self._read(path, lambda: work_files.open_or_tell(source), put)
+
+    def _read(self, path: str, read: Callable[[], Any], put: Callable[[Any], object]) -> None:
+        """Read work beside the window and put it in the place of what is there."""
+        before = self.mark
+
+        def begin() -> None:
+            self._jobs.start(
+                JOB, f"Opening {Path(path).name}", read,
+                done=lambda found: self.guard_since(before, lambda: put(found)),
+            )  # fmt: skip
+
+        self.turns.take(begin)
 
     def _load_packed(self, path: str) -> None:
         """Open a project in one file; it is written to a project of its own when it is saved."""
@@ -138,10 +148,10 @@ class Projects(QObject):
             self.restore(*found, "")
             self._session.say("info", f"'{path}' was unpacked. Save it to go on with it as a project.")
 
-        self._jobs.start(JOB, f"Opening {Path(path).name}", lambda: work_files.load_packed(path), done=done)
+        self._read(path, lambda: work_files.load_packed(path), done)
 
     def _on_loaded(self, path: str, found: Any, changed: bool) -> None:
-        if isinstance(found, _Lost):
+        if isinstance(found, work_files.Lost):
             MissingFiles(
                 Path(path).name, found.missing, self._widget,
                 lambda folder: self._relocate(path, found, folder),
@@ -163,12 +173,12 @@ class Projects(QObject):
         else:
             self._session.say("info", f"The project '{path}' was opened.")
 
-    def _relocate(self, path: str, lost: _Lost, folder: str) -> None:
+    def _relocate(self, path: str, lost: Lost, folder: str) -> None:
         from isca_gui.core.project import relocate
 
         self._load(path, relocate(lost.project, folder), changed=True)
 
-    def _give_up(self, path: str, lost: _Lost) -> None:
+    def _give_up(self, path: str, lost: Lost) -> None:
         from isca_gui.core.project import without
 
         self._load(path, without(lost.project, lost.missing), changed=True)
@@ -185,6 +195,7 @@ class Projects(QObject):
 
     def _put(self, work: Work) -> None:
         """Let nothing that is under way for the old work come into the new one."""
+        self._waiting = None
         self._jobs.drop(*_OF_THIS_WORK)
         self._session.set_work(work)
 
@@ -208,7 +219,7 @@ class Projects(QObject):
     def save(self, then: Callable[[], object] | None = None) -> None:
         """Write the project to its file; one that has none, or may not write it, is asked for another."""
         if self.path and not self.locked_out:
-            self._write(self.path, then)
+            self.turns.take(lambda: self._write(self.path, then))
         else:
             self.save_as(then)
 
@@ -228,7 +239,7 @@ class Projects(QObject):
         work, (view, layout), kept = self._session.work, self._view(), self._kept
         self._jobs.start(
             JOB, f"Saving {Path(path).name}", lambda: work_files.save_packed(path, work, view, layout, kept),
-            done=lambda _: self._session.say("info", f"The project was packed into '{path}'."),
+            done=lambda _: self._session.say("info", f"The project was packed into '{path}'."), writes=True,
         )  # fmt: skip
 
     def _ask_name(
@@ -238,7 +249,7 @@ class Projects(QObject):
         proposed = os.path.join(self._folder(), f"{stem}{suffix}")
         path = ask_name(self._widget, title, proposed, suffix, wanted)
         if path:
-            write(path)
+            self.turns.take(lambda: write(path))
 
     def _write(self, path: str, then: Callable[[], object] | None = None, copy: bool = False) -> None:
         lock, why_not = self._locked(path)
@@ -265,46 +276,57 @@ class Projects(QObject):
 
         self._jobs.start(
             JOB, f"Saving {Path(path).name}", lambda: work_files.save(path, work, view, layout, kept),
-            done=done, failed=lambda _: self._forget_next(),
+            done=done, failed=lambda _: self._forget_next(), writes=True,
         )  # fmt: skip
 
     # --- before anything is lost ----------------------------------------------------------------------------
 
-    def guard(self, then: Callable[[], object]) -> None:
+    @property
+    def mark(self) -> object:
+        """What there is now, to be compared with what there is later; None: it was discarded."""
+        return None if self._discarded else (self._session.stamp, self._session.live)
+
+    def guard_since(
+        self,
+        mark: object,
+        then: Callable[[], object],
+        otherwise: Callable[[], object] | None = None,
+    ) -> None:
+        """Do what was asked for at the time of a mark; ask about what was done since then."""
+        then() if mark in (None, self.mark) else self.guard(then, otherwise)
+
+    def guard(self, then: Callable[[], object], otherwise: Callable[[], object] | None = None) -> None:
         """Do something that would lose what is not saved; ask before, if there is something."""
+        self._waiting = None  # whatever was to be done before, this is asked for now
         if not self.unsaved:
             then()
             return
-        ask_save(
-            self._widget, self.name, self._what_is_lost(), lambda answer: self._on_answered(answer, then)
-        )
+        saved = self._saved_as if self.path else None
+        lost = what_is_lost(self._session.work, self._session.live, self._session.stamp, saved)
+        ask_save(self._widget, self.name, lost, lambda answer: self._on_answered(answer, then, otherwise))
 
-    def _on_answered(self, answer: int, then: Callable[[], object]) -> None:
+    def _on_answered(
+        self, answer: int, then: Callable[[], object], otherwise: Callable[[], object] | None = None
+    ) -> None:
         def saved() -> None:  # what was changed while it was written is written too
             self._on_answered(SAVE if self.unsaved else DISCARD, then)
 
         if answer == SAVE:
             self._when_stopped(lambda: self.save(saved))
         elif answer == DISCARD:
+            # What jobs under way are about to give was discarded as well.
+            self._discarded = any(job.name.startswith(_OF_THIS_WORK) for job in self._jobs.jobs())
             then()
-
-    def _what_is_lost(self) -> str:
-        work, live = self._session.work, self._session.live
-        counts = [
-            (len(work.dataset.entries) if work.dataset is not None else 0, "training picture"),
-            (len(work.runs), "run"),
-            (len(work.tested), "test picture"),
-        ]
-        parts = [f"{count} {what}{'s' if count > 1 else ''}" for count, what in counts if count]
-        said = f"Not saved: {', '.join(parts)}." if parts else ""
-        under_way = f" {live.name} is under way; saving stops it and keeps what it has." if live else ""
-        return f"{said}{under_way} What is not saved is lost.".strip()
+            self._discarded = False
+        elif otherwise is not None:
+            otherwise()
 
     def _when_stopped(self, work: Callable[[], object]) -> None:
         if self._session.live is None:
             work()
             return
         self._waiting = work
+        self._session.say("info", f"It is saved as soon as {self._session.live.name} has stopped.")
         self._actions.stop_training()
 
     # --- inside ---------------------------------------------------------------------------------------------
@@ -375,15 +397,3 @@ def lock_of(path: str) -> Path:
     """Give the file whose lock is that of a project: hidden, beside it."""
     real = Path(os.path.realpath(path))
     return real.with_name(f".{real.name}.lock")
-
-
-def _read(source: str | Project) -> Generator[Any, None, Any]:
-    from isca_gui.core import project as projects
-
-    document = source if isinstance(source, projects.Project) else projects.read(source)
-    try:
-        return (yield from work_files.load(document))
-    except projects.ProjectError as error:
-        if not error.missing:
-            raise
-        return _Lost(document, error.missing)

@@ -44,6 +44,7 @@ class _Wanted:
     made: tuple[Picture, str, float, int] | None = None  # the picture to distort, kind, MSE and seed
     again: bool = False
     left_out: int | None = None  # the training picture that it is
+    run: Run | None = None  # the one selected when it was asked for
 
 
 class Recognising(QObject):
@@ -86,7 +87,7 @@ class Recognising(QObject):
         done = f"The table of {what} was saved as '{os.fspath(path)}'."
         self._jobs.run(
             "save answers", "Saving the table of answers", lambda: _write_table(path, tested, refused),
-            done=lambda _: self._session.say("info", done),
+            done=lambda _: self._session.say("info", done), writes=True,
         )  # fmt: skip
 
     def _number(self) -> int:
@@ -95,18 +96,17 @@ class Recognising(QObject):
     def _want(self, wanted: list[_Wanted]) -> None:
         if not self._jobs.running("recognise"):
             self._wanted.clear()  # what was left when the last job was stopped
-        self._wanted.extend(wanted)
+        self._wanted.extend(replace(each, run=self._session.run) for each in wanted)
         if self._wanted and not self._jobs.running("recognise"):
             self._recognise_next()
 
     def _recognise_next(self) -> None:
-        run = self._session.run
         self._jobs.start(
-            "recognise", "Recognising", lambda: self._recognise(run),
+            "recognise", "Recognising", self._recognise,
             done=self._on_recognised, reports=self._on_tested, failed=self._on_recognition_failed,
         )  # fmt: skip
 
-    def _recognise(self, run: Run | None) -> Generator[Any, None, None]:
+    def _recognise(self) -> Generator[Any, None, None]:
         """Work off the queue, in the job's thread; each picture is reported when it is done."""
         done = 0
         while self._wanted:
@@ -115,14 +115,15 @@ class Recognising(QObject):
             done += 1
             try:
                 picture = _picture_of(wanted)
-                tested = self._answer(run, wanted, picture)
+                tested = self._answer(wanted, picture)
             except Exception as error:  # noqa: BLE001 - one bad picture must not end the others
                 yield wanted, error
                 continue
             yield wanted, tested
 
-    def _answer(self, run: Run | None, wanted: _Wanted, picture: Picture) -> Tested:
+    def _answer(self, wanted: _Wanted, picture: Picture) -> Tested:
         plain = Tested(wanted.number, wanted.name, picture, None, 0, wanted.truth, wanted.path)
+        run = wanted.run
         if run is None:
             return plain
         recogniser, number = self._recogniser_of(run), wanted.left_out
@@ -149,6 +150,8 @@ class Recognising(QObject):
                 self._replace(result)
             else:
                 self._session.add_tested(result)
+                if result.recognition is None and self._session.run is not None:  # trained meanwhile
+                    self.again([result])
 
     def _replace(self, tested: Tested) -> None:
         """Put an answer in the place of the one before; the truth may have been told meanwhile."""

@@ -189,9 +189,14 @@ class Recovery(QObject):
         )
 
     def _restore(self, orphan: Orphan) -> None:
+        before = self._projects.mark
+
         def done(result: Any) -> None:
-            work, document, told = result
             self._restoring = False
+            self._projects.guard_since(before, lambda: put(result), self._offer)
+
+        def put(result: Any) -> None:
+            work, document, told = result
             self._orphans.remove(orphan)
             self._adopted.append(orphan)
             self._projects.restore(work, document, orphan.path)
@@ -201,12 +206,12 @@ class Recovery(QObject):
             self._offer()
             self._now()
 
-        self._restoring = True
+        def begin() -> None:
+            self._restoring = True
+            self._jobs.start(RESTORE, "Restoring your work", lambda: safety.load(orphan), done=done)
+
         self._notice.say(f"Restoring {orphan.what}…", ())
-        self._jobs.start(
-            RESTORE, "Restoring your work", lambda: safety.load(orphan),
-            done=done,
-        )  # fmt: skip
+        self._projects.turns.take(begin)
 
     def _on_jobs_changed(self) -> None:
         """Offer it again where restoring failed or was stopped."""

@@ -18,8 +18,8 @@ from isca_gui.parts import Message as Message
 from isca_gui.parts import Reference as Reference
 from isca_gui.parts import Refused as Refused
 from isca_gui.parts import Run as Run
+from isca_gui.parts import Stamp, Work
 from isca_gui.parts import Tested as Tested
-from isca_gui.parts import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -318,13 +318,16 @@ class Session(QObject):
         )  # fmt: skip
 
     @property
-    def stamp(self) -> tuple[object, ...]:
+    def stamp(self) -> Stamp:
         """A small value that differs whenever there is something else to be saved."""
-        verdicts = [test.verdict and (test.verdict.label, test.verdict.share) for test in self._tested]
-        tested = [(test.number, test.name, test.truth, test.run) for test in self._tested]
-        runs = [(run.number, run.name, run.evaluation is not None) for run in self._runs]
-        first = self._reference_number, self._dataset_number, self._spec, self._settings
-        return *first, *runs, "tested", *tested, *verdicts, *self.refused
+        runs = tuple((run.number, run.name, run.evaluation is not None) for run in self._runs)
+        tested = tuple(
+            (test.number, test.name, test.truth, test.run, found and (found.label, found.share))
+            for test in self._tested
+            for found in (test.verdict,)
+        )
+        edited = self._spec, self._settings
+        return Stamp(self._reference_number, self._dataset_number, edited, runs, tested, self.refused)
 
     @_together
     def set_work(self, work: Work) -> None:
@@ -338,7 +341,9 @@ class Session(QObject):
         self._runs = tuple(replace(run, stale=self._is_stale(run)) for run in work.runs)
         self._tested, self.refused = work.tested, work.refused
         self._run_number, self._tested_number = work.run, work.test
-        self._last_run = max((run.number for run in work.runs), default=0)
+        # Not the number of a run that was deleted, either: its answers may still be there.
+        numbers = [*(run.number for run in work.runs), *(test.run for test in work.tested)]
+        self._last_run = max(numbers, default=0)
         numbers = [*(test.number for test in work.tested), *(each.number for each in work.refused)]
         self._last_tested = max(numbers, default=0)
         for signal in (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
     from isca_gui.core.progress import Progress
-    from isca_gui.core.project import Contents, Project, Stored
+    from isca_gui.core.project import Contents, Missing, Project, Stored
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,27 @@ def save(
         whole = Kept(whole.project)
     saved = yield from projects.save(path, plan, _missing(work, plan, whole))
     return Kept(saved, _objects(work, saved))
+
+
+@dataclass(frozen=True, eq=False)
+class Lost:
+    """A project that cannot be opened as it is: some of its files are not there."""
+
+    project: Project
+    missing: tuple[Missing, ...]
+
+
+def open_or_tell(source: str | Project) -> Generator[Progress, None, tuple[Work, Kept] | Lost]:
+    """Read a project, or tell what of it is missing."""
+    from isca_gui.core import project as projects
+
+    document = source if isinstance(source, projects.Project) else projects.read(source)
+    try:
+        return (yield from load(document))
+    except projects.ProjectError as error:
+        if not error.missing:
+            raise
+        return Lost(document, error.missing)
 
 
 def load(source: Any) -> Generator[Progress, None, tuple[Work, Kept]]:

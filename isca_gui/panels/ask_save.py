@@ -1,12 +1,11 @@
-"""Questions about saving: whether changes are kept before they are lost, and which file to write."""
+"""The question whether changes are saved before they are lost."""
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QMessageBox
+from PySide6.QtWidgets import QMessageBox
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,17 +39,3 @@ def ask_save(parent: QWidget, name: str, lost: str, answered: Callable[[int], ob
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     box.finished.connect(answered)
     box.open()
-
-
-def ask_name(parent: QWidget, title: str, proposed: str, suffix: str, wanted: str) -> str:
-    """Ask for a file to write and give its whole path; empty if none is to be written."""
-    chosen, _ = QFileDialog.getSaveFileName(parent, title, proposed, wanted)
-    if not chosen:
-        return ""
-    stem = chosen[: -len(suffix)] if chosen.lower().endswith(suffix) else chosen
-    path = f"{stem}{suffix}"
-    if path != chosen and os.path.exists(path):  # the dialog has asked about another name
-        words = f"'{os.path.basename(path)}' is there already. Replace it?"
-        if QMessageBox.question(parent, title, words) != QMessageBox.StandardButton.Yes:
-            return ""
-    return os.path.abspath(path)

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from isca_gui import theme
 from isca_gui.actions import PICTURE_FILTER
-from isca_gui.panels.ask_save import ask_name
+from isca_gui.file_names import ask_name
 from isca_gui.panels.guess import ASK, GuessBar
 from isca_gui.panels.preview import KindBox, MseBox, chip
 from isca_gui.panels.step import (

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isca_gui.actions import Actions
-    from isca_gui.jobs import JobRunner
+    from isca_gui.jobs import Failure, JobRunner
     from isca_gui.preferences import Preferences
     from isca_gui.session import Session
 
@@ -121,8 +121,8 @@ class ReferencePanel(StepPanel):
             self.thumb.setPixmap(thumbnail(reference.picture, THUMB))
         self._refresh()
 
-    def _on_job_failed(self, failure: object) -> None:
-        self._failed = self._failed or "Opening" in getattr(failure, "what", "")
+    def _on_job_failed(self, failure: Failure) -> None:
+        self._failed = self._failed or failure.job == "open"
         self._refresh()
 
     def _refresh(self) -> None:

@@ -265,6 +265,7 @@ class BasesViewer(Viewer):
                 canvas.menu = _Menu(self, canvas, f"basis {row} {component + 1}")
                 self.canvases[row, component] = canvas
         self._place()
+        self.panes_made.emit()
 
     def _place(self) -> None:
         """Lay the panes out: U, V and J in rows for several components, as room is for one."""

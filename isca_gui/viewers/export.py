@@ -14,6 +14,7 @@ from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QFileDialog, QMenu, QToolButton, QWidget
 
 from isca_gui.core import files
+from isca_gui.file_names import may_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -101,9 +102,19 @@ class Exporter(QObject):
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilters([FILTERS[suffix] for suffix in thing.suffixes])
         dialog.setDefaultSuffix(thing.suffixes[0])
+        dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(_suffix(chosen)))
         dialog.selectFile(safe_name(thing.name) + thing.suffixes[0])
-        dialog.fileSelected.connect(lambda path: self._save(thing, path, contents))
+        dialog.fileSelected.connect(
+            lambda path: self._on_named(thing, path, _suffix(dialog.selectedNameFilter()), contents)
+        )
         dialog.open()
+
+    def _on_named(
+        self, thing: Thing, chosen: str, suffix: str, contents: Mapping[str, Callable[[], bytes]]
+    ) -> None:
+        path = chosen if Path(chosen).suffix.lower() in contents else f"{chosen}{suffix}"
+        if may_write(self._widget, f"Save {thing.title}", path, chosen):
+            self._save(thing, path, contents)
 
     def save(self, thing: Thing, path: str | os.PathLike[str]) -> None:
         """Save in the form that the file's suffix names; the writing is a job."""
@@ -134,7 +145,7 @@ class Exporter(QObject):
         title = f"Saving {thing.title} to '{target}'"
         self._jobs.run(
             f"export {target}", title, write,
-            done=lambda _: say("info", f"The {thing.title} was saved as '{target}'."),
+            done=lambda _: say("info", f"The {thing.title} was saved as '{target}'."), writes=True,
         )  # fmt: skip
 
     def copy(self, thing: Thing) -> None:
@@ -151,6 +162,11 @@ class Exporter(QObject):
             self._session.say("warning", str(error))
             return
         self._session.say("info", f"The {thing.title} is on the clipboard.")
+
+
+def _suffix(wanted: str) -> str:
+    """Give the ending that a filter of the dialog stands for."""
+    return next(suffix for suffix, name in FILTERS.items() if name == wanted)
 
 
 class _Call:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import shiboken6
-from PySide6.QtCore import QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -52,6 +52,7 @@ class Viewer(QWidget):
     """A viewer of the session; what is not seen is drawn when it is shown next."""
 
     TITLE = ""
+    panes_made = Signal()  # pictures that were not there before
     _ready = False  # whether all widgets are there
 
     def __init__(

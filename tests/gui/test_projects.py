@@ -583,6 +583,111 @@ def test_a_training_under_way_is_kept_by_saving(
     assert [run.number for run in stored.runs] == [1, 3, 4]
 
 
+def test_only_what_is_not_in_the_file_is_said_to_be_lost(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, model: Model
+) -> None:
+    save(qtbot, worked, tmp_path / f"one{SUFFIX}")
+    worked.session.set_settings(replace(worked.session.settings, seed=5))
+    for more, words in (
+        (lambda: None, "Not saved: settings."),
+        (lambda: worked.session.add_model("more", model), "Not saved: 1 run, settings."),
+        (lambda: worked.session.remove_tested(1), "Not saved: 1 run, settings."),
+    ):
+        more()
+        worked.quit()
+        assert words in boxes()[0].informativeText()
+        answer(QMessageBox.StandardButton.Cancel)
+
+
+def test_what_is_done_while_a_project_is_opened_is_not_dropped_unasked(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path
+) -> None:
+    path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")
+    other = tmp_path / f"two{SUFFIX}"
+    shutil.copy(path, other)
+    buttons = QMessageBox.StandardButton
+    for button, name in ((buttons.Cancel, "mine"), (buttons.Discard, "ISCA 1")):
+        worked.projects.open(other)
+        worked.session.replace_run(replace(worked.session.runs[0], name="mine"))
+        rest(qtbot, worked)
+        answer(button)
+        rest(qtbot, worked)
+        assert worked.session.runs[0].name == name
+    assert worked.projects.path == str(other)
+
+
+def test_a_copy_asked_for_at_once_does_not_cancel_the_saving(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, copy, packed = (tmp_path / name for name in (f"a{SUFFIX}", f"b{SUFFIX}", f"c{PACKED}"))
+    projects = worked.projects
+    ways = (first, projects.save_as), (copy, projects.save_copy), (packed, projects.save_packed)
+    for path, way in ways:
+        choose(monkeypatch, path)
+        way()
+    assert worked.jobs.writing
+    rest(qtbot, worked)
+    assert [path.exists() for path in (first, copy, packed)] == [True] * 3
+    assert errors(worked) == []
+    assert worked.projects.path == str(first)
+
+
+def test_the_program_does_not_end_before_a_file_is_written(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(qtbot, worked, tmp_path / f"a{SUFFIX}")
+    choose(monkeypatch, tmp_path / f"b{PACKED}")
+    worked.projects.save_packed()
+    assert not close_by_hand(worked)
+    assert boxes() == []
+    assert worked.isVisible()
+    qtbot.waitUntil(lambda: not worked.isVisible(), timeout=20_000)
+    assert zipfile.is_zipfile(tmp_path / f"b{PACKED}")
+
+
+def test_asked_twice_it_ends_at_once(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = save(qtbot, worked, tmp_path / f"a{SUFFIX}")
+    choose(monkeypatch, tmp_path / f"b{PACKED}")
+    worked.projects.save_packed()
+    worked.quit()
+    assert worked.isVisible()
+    worked.quit()
+    assert not worked.isVisible()
+    assert project.read(path).runs
+
+
+def test_cancel_cancels_a_quit_that_waits_for_the_training(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path
+) -> None:
+    save(qtbot, worked, tmp_path / f"one{SUFFIX}")
+    worked.session.set_settings(TrainingSettings(epochs=1_000_000))
+    worked.commands_.train()
+    worked.quit()
+    answer(QMessageBox.StandardButton.Save)
+    assert worked.session.live is not None
+    worked.quit()
+    answer(QMessageBox.StandardButton.Cancel)
+    qtbot.waitUntil(lambda: worked.session.live is None, timeout=20_000)
+    rest(qtbot, worked)
+    assert worked.isVisible()
+    assert worked.projects.unsaved
+
+
+def test_a_deleted_runs_number_is_not_given_again(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, open_window: Any, model: Model
+) -> None:
+    worked.session.remove_run(3)
+    path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")
+    worked.close()
+    other = open_window()
+    other.projects.open(path)
+    rest(qtbot, other)
+    assert {test.run for test in other.session.tested} == {1, 3}
+    assert other.session.add_model("another", model) == 4
+
+
 def test_whoever_else_closes_the_window_is_not_asked(worked: MainWindow) -> None:
     assert worked.projects.unsaved
     worked.close()

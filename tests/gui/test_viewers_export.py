@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from isca_gui.viewers import export, layers
 from isca_gui.viewers.export import Exporter, Thing, plot_thing
@@ -124,6 +124,35 @@ def test_the_dialog_proposes_a_name_and_saves_what_is_chosen(
     dialog.close()
     studio.rest(qtbot)
     assert (tmp_path / "chosen.csv").exists()
+
+
+def test_a_name_with_another_ending_does_not_replace_a_file_unasked(
+    exporter: Exporter, studio: Studio, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "verdict.v2.txt"
+    kept.write_text("old")
+    for answer, text in ((QMessageBox.StandardButton.No, "old"), (QMessageBox.StandardButton.Yes, "new")):
+        monkeypatch.setattr(QMessageBox, "question", lambda *_, answer=answer: answer)
+        exporter.ask(Thing("a", "verdict", text=lambda: "new"))
+        dialog = exporter._widget.findChild(QFileDialog)
+        dialog.fileSelected.emit(str(tmp_path / "verdict.v2"))
+        dialog.setParent(None)
+        studio.rest(qtbot)
+        assert kept.read_text() == text
+
+
+def test_the_form_chosen_gives_the_ending(
+    exporter: Exporter, studio: Studio, qtbot: QtBot, tmp_path: Path
+) -> None:
+    pixels = np.zeros((4, 4), np.uint8)
+    exporter.ask(Thing("c", "chart", image=lambda: layers.pixel_image(pixels), svg=lambda: b"<svg/>"))
+    dialog = exporter._widget.findChild(QFileDialog)
+    dialog.selectNameFilter(export.FILTERS[".svg"])
+    dialog.filterSelected.emit(export.FILTERS[".svg"])
+    assert dialog.defaultSuffix() == "svg"
+    dialog.fileSelected.emit(str(tmp_path / "chart"))
+    studio.rest(qtbot)
+    assert (tmp_path / "chart.svg").read_bytes() == b"<svg/>"
 
 
 @pytest.mark.parametrize(("name", "safe"), [("..", "export"), ("a/b\\c", "a-b-c"), ("run 3", "run 3")])
