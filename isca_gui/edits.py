@@ -1,4 +1,4 @@
-"""Edits that can be undone."""
+"""Edits that can be undone, and edits that are still being typed."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtGui import QUndoCommand
+from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QLineEdit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,6 +41,15 @@ class Change(QUndoCommand):
         self.after = other.after
         self.setObsolete(self._before == self.after)
         return True
+
+
+def commit_typed() -> None:
+    """Take what stands in the field that has the keyboard, as leaving it does: keys start work before."""
+    field = QApplication.focusWidget()
+    if isinstance(field, QAbstractSpinBox):
+        field.interpretText()
+    elif isinstance(field, QLineEdit):
+        field.editingFinished.emit()
 
 
 def _differences(before: Any, after: Any) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 
 from isca_gui import theme
+from isca_gui.edits import commit_typed
 from isca_gui.steady import as_it_is
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Command:
 def table(window: Any) -> tuple[Command | str, ...]:
     """Give all menu lines; a bare menu name draws a line."""
     act, results, projects = window.commands_, window.results, window.projects
+    generate = window.dataset_panel.generate
     stop = "Stop what is under way; a training keeps its last whole epoch."
     return (
         Command(FILE, "&New project", "Ctrl+N", "Begin anew.", projects.new),
@@ -60,8 +62,8 @@ def table(window: Any) -> tuple[Command | str, ...]:
         Command(FILE, "Sa&ve model…", "", "Write the selected run's model.", window.save_model),
         FILE,
         Command(FILE, "&Quit", "Ctrl+Q", "End the program.", window.quit),
-        Command(RUN, "&Generate dataset", "Ctrl+G", "Make the distorted pictures.", act.generate),
-        Command(RUN, "&Train", "Ctrl+T", "Learn from the dataset.", act.train),
+        Command(RUN, "&Generate dataset", "Ctrl+G", "Make the distorted pictures.", generate),
+        Command(RUN, "&Train", "Ctrl+T", "Learn from the dataset.", window.training_panel.train),
         Command(RUN, "&Recognise pictures…", "Ctrl+R", "Open pictures.", window.recognise_panel.choose),
         Command(RUN, "&Mystery picture", "Ctrl+M", "Let the model guess.", window.recognise_panel.mystery),
         RUN,
@@ -88,6 +90,18 @@ def table(window: Any) -> tuple[Command | str, ...]:
     )
 
 
+class _Work:
+    """Does the work of a line; what is being typed counts, unless that is to be stopped."""
+
+    def __init__(self, line: Command) -> None:
+        self._line = line
+
+    def __call__(self) -> None:
+        if self._line.menu in (FILE, RUN) and self._line.key != "Esc":
+            commit_typed()
+        self._line.work()
+
+
 def make_menus(window: Any) -> list[tuple[str, str]]:
     """Fill the menu bar; gives all keys with what they do, for the help page."""
     menus = {name: window.menuBar().addMenu(name) for name in (FILE, EDIT, VIEW, RUN, RESULTS, HELP)}
@@ -112,7 +126,7 @@ def make_menus(window: Any) -> list[tuple[str, str]]:
         action.setObjectName(SAVE_ACTION if line.text == SAVE else "")
         action.setShortcut(QKeySequence(line.key))
         action.setToolTip(line.sentence)
-        action.triggered.connect(lambda _=False, work=line.work: work())
+        action.triggered.connect(_Work(line))
         keys += [(line.key, line.sentence)] if line.key else []
     return keys
 

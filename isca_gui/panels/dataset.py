@@ -43,13 +43,14 @@ from isca_gui.panels.step import (
     enable,
     faint,
     percent,
+    press,
     row,
     set_property,
 )
 
 if TYPE_CHECKING:
     from isca_gui.actions import Actions
-    from isca_gui.jobs import JobRunner
+    from isca_gui.jobs import Failure, JobRunner
     from isca_gui.session import Session
 
 _GENERATE = "Make every kind at every level from the reference (Ctrl+G)."
@@ -158,6 +159,10 @@ class DatasetPanel(StepPanel):
             signal.connect(self._refresh)
         self.jobs.failed.connect(self._on_job_failed)
 
+    def generate(self) -> None:
+        """Make the dataset that the fields show."""
+        press(self.generate_button, self.session)
+
     # --- edits ----------------------------------------------------------------------------------------------
 
     def _on_mode_changed(self, page: int) -> None:
@@ -240,9 +245,8 @@ class DatasetPanel(StepPanel):
         self.made_box.button.setText(f"What was made ({count}{tail})" if made else "What was made")
         self._refresh()
 
-    def _on_job_failed(self, failure: object) -> None:
-        what = getattr(failure, "what", "")
-        self._failed = self._failed or what in ("Generating the dataset", "Importing the folder")
+    def _on_job_failed(self, failure: Failure) -> None:
+        self._failed = self._failed or failure.job == "dataset"
         self._refresh()
 
     def _refresh(self) -> None:

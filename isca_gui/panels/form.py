@@ -22,7 +22,7 @@ from isca_gui.panels.step import Disclosure, describe, set_property
 from isca_gui.session import METHOD_TITLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from isca_gui.session import Session
 
@@ -121,7 +121,7 @@ class SettingsForm(QWidget):
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self._filling = False
+        self._filling = self._own = False  # whether a change of the settings comes from here
         self.problems: dict[str, str] = {}
         self.editors: dict[str, QComboBox | QSpinBox | QLineEdit] = {}
         self._names: dict[str, QLabel] = {}
@@ -161,15 +161,32 @@ class SettingsForm(QWidget):
     def _on_edited(self, field: Field) -> None:
         if self._filling:
             return
-        try:
-            changes = {name: self._value(name) for name in {field.name, *self.problems}}
-            wanted = replace(self._session.settings, **changes)
-        except SettingsError as error:
-            self._set_problem(field.name, str(error))
+        values = self._values({field.name, *self.problems})
+        if field.name not in values:
             return
-        for name in list(self.problems):
-            self._set_problem(name, "")
-        self._session.set_settings(wanted)
+        # What was wrong elsewhere may be right together with this.
+        for tried in (values, {field.name: values[field.name]}):
+            try:
+                wanted = replace(self._session.settings, **tried)
+            except SettingsError as error:
+                self._set_problem(field.name, str(error))
+                continue
+            for name in tried:
+                self._set_problem(name, "")
+            self._own = True
+            self._session.set_settings(wanted)
+            self._own = False
+            return
+
+    def _values(self, names: Iterable[str]) -> dict[str, Any]:
+        """Read fields; what makes no sense is said at its field and left out."""
+        values = {}
+        for name in names:
+            try:
+                values[name] = self._value(name)
+            except SettingsError as error:
+                self._set_problem(name, str(error))
+        return values
 
     def _value(self, name: str) -> Any:
         editor = self.editors[name]
@@ -200,9 +217,12 @@ class SettingsForm(QWidget):
         published = replace(settings, epochs=None, rho=None, tolerance=None, gamma=None).resolved()
         self._filling = True
         for field in FIELDS:
+            why_not = field.why_not(settings)
+            if field.name in self.problems and (why_not or not self._own):  # it cannot be mended, or is old
+                self._set_problem(field.name, "")
             if field.name not in self.problems:
                 self._fill(field, getattr(settings, field.name), getattr(published, field.name))
-            self._enable(field, field.why_not(settings))
+            self._enable(field, why_not)
         self._filling = False
 
     def _fill(self, field: Field, value: Any, published: Any) -> None:

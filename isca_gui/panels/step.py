@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from isca_gui import theme
+from isca_gui.edits import commit_typed
 from isca_gui.steady import SteadyBar
 
 if TYPE_CHECKING:
@@ -195,6 +196,15 @@ def enable(widget: QWidget, sentence: str, why_not: str = "") -> None:
     """Enable a widget, or disable it and say why in its tooltip."""
     widget.setEnabled(not why_not)
     widget.setToolTip(why_not or sentence)
+
+
+def press(pressed: QPushButton, session: Session) -> None:
+    """Do what a button does, from elsewhere: where it cannot be pressed, tell why."""
+    commit_typed()
+    if pressed.isEnabled():
+        pressed.click()
+    else:
+        session.say("warning", pressed.toolTip())
 
 
 def faint(text: str = "") -> QLabel:

@@ -79,6 +79,16 @@ STOPS = (
     ),
 )
 
+# What the stops after the first need, one more each: where it is, what to do first, and the job that makes it.
+_NEEDS = (
+    ("reference", "First open a picture.", "open"),
+    ("dataset", "First press Generate.", "dataset"),
+    ("run", "First press Train.", "training"),
+    ("test", "First press Mystery picture.", "recognise"),
+)
+_BY_ITSELF = "It goes on by itself when you do it."
+_WAIT = "Wait a moment: what this needs is being made."
+
 
 class Tour(QObject):
     """Leads through the stops; the program stays usable all the time."""
@@ -147,6 +157,7 @@ class Tour(QObject):
             _bring_into_sight(self.target)  # something else has scrolled meanwhile
             seen = _seen(self.target, self._window)
         self._ring.surround(seen)
+        self.bubble.hint(self._hint())
         self.bubble.point_at(seen, _beyond(self.target, seen, self._window))
 
     def eventFilter(self, _: QObject, event: QEvent) -> bool:
@@ -174,10 +185,20 @@ class Tour(QObject):
         _bring_into_sight(self.target)
         self._listen(stop.done)
         assert self.bubble is not None
-        self.bubble.say(f"{place + 1} of {len(self._stops)} · {stop.title}", stop.text, bool(stop.done))
+        self.bubble.say(f"{place + 1} of {len(self._stops)} · {stop.title}", stop.text)
+        self.bubble.hint(self._hint())
         self.bubble.back_button.setEnabled(place > 0)
         self.bubble.next_button.setText("Next" if place + 1 < len(self._stops) else "Done")
         QTimer.singleShot(0, self, self.follow)  # when all is where it belongs
+
+    def _hint(self) -> str:
+        """Say what is to be done before the control can be used, else whether it goes on by itself."""
+        for name, first, job in _NEEDS[: self.place]:
+            if getattr(self._window.session, name) is None:
+                return _WAIT if self._window.jobs.running(job) else first
+        if not self.target.isEnabled():
+            return self.target.toolTip()  # says why
+        return _BY_ITSELF if self._stops[self.place].done else ""
 
     def _listen(self, name: str | None) -> None:
         if self._signal is not None:
@@ -217,22 +238,28 @@ class Bubble(QWidget):
         self.back_button = button("Back", "The stop before this one.", back)
         self.next_button: QPushButton = button("Next", "The next stop.", following)
         self.leave_button = button("Leave", "End the tour (Esc). Help → Take the tour begins anew.", leave)
-        hint = faint("It goes on by itself when you do it.")
+        for each in (self.back_button, self.next_button, self.leave_button):
+            each.setAutoDefault(True)  # Enter presses the one that has the focus, as Space does
+        self._hint = faint()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(*(4 * [_TIP + 12]))
-        for widget in (self.title, self.text, hint):
+        for widget in (self.title, self.text, self._hint):
             layout.addWidget(widget)
         layout.addSpacing(4)
         layout.addLayout(row(self.back_button, self.next_button, 1, self.leave_button))
-        self._hint = hint
         self.show()
 
-    def say(self, title: str, text: str, by_itself: bool) -> None:
-        """Show other words, and whether it goes on by itself."""
+    def say(self, title: str, text: str) -> None:
+        """Show other words."""
         self.title.setText(title)
         self.text.setText(text)
-        self._hint.setVisible(by_itself)
         self.raise_()
+
+    def hint(self, text: str) -> None:
+        """Show another line below the words, or none."""
+        if text != self._hint.text():
+            self._hint.setText(text)
+            self._hint.setVisible(bool(text))
 
     def point_at(self, place: QRect, beyond: QRect) -> None:
         """Stand beside what is not to be covered, where there is room, with the tip towards a place in it."""

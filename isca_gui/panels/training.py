@@ -25,12 +25,13 @@ from isca_gui.panels.step import (
     enable,
     faint,
     percent,
+    press,
     row,
 )
 
 if TYPE_CHECKING:
     from isca_gui.actions import Actions
-    from isca_gui.jobs import JobRunner
+    from isca_gui.jobs import Failure, JobRunner
     from isca_gui.preferences import Preferences
     from isca_gui.session import Session
 
@@ -43,9 +44,9 @@ _ENDS = {CONVERGED: "converged", MAX_EPOCHS: "all epochs done", STOPPED: "stoppe
 
 
 def published(settings: TrainingSettings) -> TrainingSettings:
-    """Give the paper's settings for the method, kernel and sizes chosen."""
-    kept = {name: getattr(settings, name) for name in ("method", "kernel", "components", "block")}
-    return TrainingSettings(**kept)
+    """Give the paper's settings for the method and kernel chosen, or for ISCA where it has none."""
+    method = settings.method if settings.method in PUBLISHED_METHODS else TrainingSettings.method
+    return TrainingSettings(method=method, kernel=settings.kernel)
 
 
 def fast(settings: TrainingSettings) -> TrainingSettings:
@@ -53,6 +54,7 @@ def fast(settings: TrainingSettings) -> TrainingSettings:
     return replace(published(settings), solver="direct")
 
 
+PUBLISHED_METHODS = ("isca", "kernel-isca", "pca", "kernel-pca")
 BUILT_IN = {"As published": published, "Fast and exact": fast}
 
 
@@ -89,6 +91,10 @@ class TrainingPanel(StepPanel):
         self._connect()
         self._fill_presets()
         self._refresh()
+
+    def train(self) -> None:
+        """Train with what the form shows."""
+        press(self.train_button, self.session)
 
     def _lay_out(self) -> None:
         line = row(QLabel("Preset"), self.preset_box, self.keep_button)
@@ -157,8 +163,8 @@ class TrainingPanel(StepPanel):
     def _on_resume_clicked(self) -> None:
         self._actions.train(self.session.run)
 
-    def _on_job_failed(self, failure: object) -> None:
-        self._failed = self._failed or getattr(failure, "what", "").startswith("Training")
+    def _on_job_failed(self, failure: Failure) -> None:
+        self._failed = self._failed or failure.job == "training"
         self._refresh()
 
     def _refresh(self) -> None:
@@ -211,7 +217,8 @@ class TrainingPanel(StepPanel):
             return ""
         steps = run.model.steps  # those without epochs have it there only
         objective = steps[-1].objective if steps else run.model.state.objective
-        return f"{run.name}: objective {objective:.4f} (low is good), {_ENDS[run.model.end]}"
+        end = f", {_ENDS[run.model.end]}" if run.settings.method in ("isca", "kernel-isca") else ""
+        return f"{run.name}: objective {objective:.4f} (low is good){end}"
 
     def _state(self, running: bool) -> tuple[str, str]:
         if running:

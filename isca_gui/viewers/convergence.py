@@ -20,14 +20,14 @@ from isca_gui.viewers.tracks import FIGURES, Track, round_end, round_range, thin
 from isca_gui.viewers.viewer import NextStep, Viewer, need_run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from PySide6.QtGui import QHideEvent, QShowEvent
 
     from isca_gui.actions import Actions
     from isca_gui.core.steps import Step
     from isca_gui.jobs import JobRunner
-    from isca_gui.session import Session
+    from isca_gui.session import LiveRun, Run, Session
 
 INTERVAL = 40  # milliseconds between two drawings: 25 Hz
 MOST_RUNS = 8  # the newest are drawn
@@ -76,15 +76,10 @@ class ConvergenceViewer(Viewer):
         numbers = {*wanted, *([live.number] if live else [])}
         for number in set(self.tracks) - numbers:
             self._remove(number)
-        for number, run in wanted.items():
-            track = self.tracks.get(number)
-            if track is None or track.settings is not run.settings or len(track) != len(run.model.steps):
-                self.tracks[number] = Track(number, run.name, run.settings)
-                self.tracks[number].add(run.model.steps)
-            self.tracks[number].name = run.name
-        if live is not None and len(self.tracks.get(live.number, ())) < len(live.steps):
-            self.tracks[live.number] = Track(live.number, live.name, live.settings)
-            self.tracks[live.number].add(live.steps)
+        for run in wanted.values():
+            self._follow(run, run.model.steps)
+        if live is not None:
+            self._follow(live, live.steps)
         self._changed |= set(self.tracks)
         self._on_timer()
         self._on_progress()
@@ -162,15 +157,21 @@ class ConvergenceViewer(Viewer):
         live = self.session.live
         if live is None or live.number != number:
             return
-        if number not in self.tracks:
-            self.tracks[number] = Track(number, live.name, live.settings)
-            steps = live.steps
-        self.tracks[number].add(steps)
+        self._follow(live, live.steps, steps)
         self._changed.add(number)
         if not self.in_sight:
             self._outdated = True
         elif not self._timer.isActive():
             self._timer.start()
+
+    def _follow(self, run: Run | LiveRun, steps: Sequence[Step], new: Sequence[Step] = ()) -> None:
+        """Bring the curves of a run up to its steps, the last of which are new."""
+        track = self.tracks.get(run.number)
+        if track is None or track.settings != run.settings or not track.begins(steps, len(new)):
+            track = self.tracks[run.number] = Track(run.number, run.name, run.settings)
+            new = steps
+        track.add(new)
+        track.name = run.name
 
     def _on_timer(self) -> None:
         """Draw what is new; with nothing new, stop looking."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,6 +34,7 @@ class Track:
         self.number, self.name, self.settings = number, name, settings
         self._rows = np.empty((64, 1 + len(FIGURES)))
         self._count = 0
+        self._first: Step | None = None
 
     def __len__(self) -> int:
         return self._count
@@ -48,9 +49,14 @@ class Track:
         """All figures so far."""
         return {figure: self._rows[: self._count, 1 + place] for place, figure in enumerate(FIGURES)}
 
+    def begins(self, steps: Sequence[Step], missing: int = 0) -> bool:
+        """Whether it holds these steps but the last ones; another project may have a run of this number."""
+        return self._count == len(steps) - missing and (not self._count or self._first == steps[0])
+
     def add(self, steps: Iterable[Step]) -> None:
         """Take steps; figures that a log axis cannot show become gaps."""
         for step in steps:
+            self._first = self._first or step
             if self._count == len(self._rows):
                 self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
             figures = (getattr(step, figure) for figure in FIGURES)

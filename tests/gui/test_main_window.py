@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -22,14 +22,18 @@ from isca_gui.core import archive, image
 from isca_gui.core.distortions import ORIGINAL, TABLE
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.main_window import VIEWERS, MainWindow
+from isca_gui.panels.step import DONE
 from isca_gui.preferences import Preferences
 from isca_gui.session import Reference
 
-from .conftest import SETTINGS, rest
+from .conftest import SETTINGS, fill, rest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pytestqt.qtbot import QtBot
+
+    from isca_gui.core.dataset import Dataset
+    from isca_gui.core.model import Model
 
 
 def action_of(window: MainWindow, key: str) -> QAction:
@@ -134,6 +138,64 @@ def test_a_second_training_does_not_throw_away_the_first(
     action_of(window, "Ctrl+T").trigger()
     assert session.live is first
     assert "under way" in session.messages[-1].text
+
+
+def typed(qtbot: QtBot, field: Any, text: str) -> None:
+    """Type something and stay in the field."""
+    field.setFocus()
+    field.selectAll()
+    qtbot.keyClicks(field, text)
+
+
+def test_what_is_typed_counts_when_a_key_starts_the_work(
+    qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32], small: Dataset, model: Model
+) -> None:
+    fill(window, picture, small, model, runs=0)
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    panel = window.dataset_panel
+    typed(qtbot, window.training_panel.form.editors["epochs"], "7")
+    action_of(window, "Ctrl+T").trigger()
+    assert window.session.live is not None
+    assert window.session.live.settings.epochs == 7
+    rest(qtbot, window)
+    panel.mode_box.setCurrentIndex(1)
+    typed(qtbot, panel.list_edit, "50, 60")
+    action_of(window, "Ctrl+G").trigger()
+    assert window.session.spec.levels == (50.0, 60.0)
+    rest(qtbot, window)
+    made = window.session.dataset
+    typed(qtbot, panel.list_edit, "much")
+    action_of(window, "Ctrl+G").trigger()
+    assert not window.jobs.running("dataset"), "as the button, which cannot be pressed"
+    assert window.session.dataset is made
+    assert window.session.messages[-1].text == panel.generate_button.toolTip()
+
+
+def test_a_model_that_cannot_be_opened_is_no_fault_of_the_reference(
+    qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32], tmp_path: Path
+) -> None:
+    window.session.set_reference(Reference("small", picture))
+    (tmp_path / "bad.isca").write_bytes(b"bad")
+    window.commands_.load_model(tmp_path / "bad.isca")
+    rest(qtbot, window)
+    assert window.session.messages[-1].level == "error"
+    assert window.reference_panel.state == DONE
+
+
+def test_the_status_bar_follows_panes_that_are_made_later(
+    qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32], small: Dataset, model: Model
+) -> None:
+    fill(window, picture, small, model)
+    window.show_viewer("bases")
+    rest(qtbot, window)
+    bases: Any = window.docks["bases"].widget()
+    bases.component.setCurrentText("all")
+    rest(qtbot, window)
+    assert len(bases.canvases) == 12
+    for place, canvas in enumerate(bases.canvases.values()):
+        canvas.point_at((9, place))
+        assert window.status.pixel_label.text() == f"x {place}  y 9  {canvas.layer.text_at(9, place)}"
 
 
 def test_undo_and_redo_from_the_menu(window: MainWindow) -> None:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
     from pytestqt.qtbot import QtBot
 
+    from isca_gui.core.dataset import Dataset
+    from isca_gui.core.model import Model
+
     from .conftest import Studio
 
 PANELS = (ReferencePanel, DatasetPanel, TrainingPanel, RecognisePanel)
@@ -384,6 +387,33 @@ def test_invalid_values_stay_at_their_field_until_they_are_right(
     assert session.settings.eta == 0.2
 
 
+def test_a_wrong_field_does_not_outlive_what_it_was_wrong_in(
+    with_dataset: Studio, training_panel: TrainingPanel
+) -> None:
+    session, form = with_dataset.session, training_panel.form
+    session.set_settings(TrainingSettings())
+
+    def type_nonsense() -> None:
+        form.editors["rho"].setText("abc")
+        form.editors["rho"].editingFinished.emit()
+        assert list(form.problems) == ["rho"]
+
+    type_nonsense()
+    form.editors["seed"].setValue(7)  # another field is taken all the same, and not blamed
+    assert session.settings.seed == 7
+    assert list(form.problems) == ["rho"]
+    for other in (TrainingSettings(method="pca"), TrainingSettings(rho=0.5)):  # by a preset, undo or project
+        session.set_settings(other)
+        assert form.problems == {}
+        assert training_panel.train_button.isEnabled()
+        session.set_settings(TrainingSettings())
+        type_nonsense()
+    form.editors["method"].setCurrentIndex(form.editors["method"].findData("pca"))
+    assert form.problems == {}, "nobody could mend it"
+    assert session.settings.method == "pca"
+    assert form.editors["rho"].text() == ""
+
+
 def test_fields_without_effect_are_disabled_and_say_why(
     with_dataset: Studio, training_panel: TrainingPanel
 ) -> None:
@@ -412,6 +442,10 @@ def test_presets(with_dataset: Studio, qtbot: QtBot, tmp_path: Path) -> None:
     assert session.settings == TrainingSettings()
     choose("Fast and exact")
     assert session.settings == TrainingSettings(solver="direct")
+    session.set_settings(TrainingSettings(method="random", components=2))
+    assert panel.preset_box.currentText() == "Your own settings", "the paper has no such method"
+    choose("As published")
+    assert session.settings == TrainingSettings()
     session.set_settings(TrainingSettings(components=2, eta=0.3))
     assert panel.preset_box.currentText() == "Your own settings"
     panel.name_edit.setText("mine")
@@ -579,6 +613,31 @@ def test_a_picture_is_made_from_the_reference_of_the_moment_it_was_asked_for(
     turned = strength.distort(np.ascontiguousarray(first.picture[::-1]), "blur", 200.0, 1).picture
     np.testing.assert_array_equal(before, wanted)
     np.testing.assert_array_equal(after, turned)
+
+
+def test_pictures_opened_without_a_model_are_recognised_when_there_is_one(
+    qtbot: QtBot, with_dataset: Studio, model: Model, small: Dataset
+) -> None:
+    session = with_dataset.session
+    for number in (1, 2, 3):
+        with_dataset.actions.recognise_picture(f"picture {number}", small.pictures[number])
+    session.begin_run(SETTINGS)  # it ends while they are read
+    session.end_run(model)
+    with_dataset.rest(qtbot)
+    assert [test.run for test in session.tested] == [1, 1, 1]
+
+
+def test_every_picture_is_recognised_by_the_run_selected_when_it_was_asked_for(
+    qtbot: QtBot, with_run: Studio, model: Model, small: Dataset
+) -> None:
+    session = with_run.session
+    second = session.add_model("second", model)
+    for run in (1, second):
+        session.select_run(run)
+        for number in (1, 2):
+            with_run.actions.recognise_picture(f"{run} {number}", small.pictures[number])
+    with_run.rest(qtbot)
+    assert [test.run for test in session.tested] == [1, 1, second, second]
 
 
 def test_many_files_and_a_bad_one(
