@@ -298,11 +298,28 @@ def test_fail_on(data: Path, isca: Callable[..., Done]) -> None:
     assert isca(*words, "none.png", "--fail-on", "jpeg").code == 1  # not all was seen: that comes first
 
 
+def test_a_label_with_commas_can_be_named(data: Path, isca: Callable[..., Done]) -> None:
+    model = load_model(data / "m.isca")
+    assert model.known is not None
+    renamed = {"jpeg": "saved, small", "blur": "small"}
+    labels = tuple(renamed.get(label, label) for label in model.known.labels)
+    save_model("m.isca", replace(model, known=replace(model.known, labels=labels)))
+    words = ("classify", "m.isca", data / "saved.jpg", "--fail-on")
+    for found in ("saved, small", "contrast,saved, small,unlike"):
+        done = isca(*words, found)
+        assert (done.code, "found saved, small in" in done.err) == (3, True)
+    assert isca(*words, "small,contrast").code == 0
+    done = isca(*words, "contrast,saved")
+    assert (done.code, done.out) == (2, "")
+    assert "does not know 'saved'; there are contrast" in done.err
+    assert "'saved, small'" in done.err
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--fail-on", "blur,fog"], "does not know 'fog'; there are contrast"),
-        (["--fail-on", "original"], "does not know 'original'"),
+        (["--fail-on", "original"], "'original' is no damage; there are contrast"),
         (["--fail-on", ""], "does not know ''"),
         (["--min-share", "1.5"], "--min-share lies between 0 and 1"),
         (["--min-share", "nan"], "--min-share lies between 0 and 1"),
@@ -449,6 +466,41 @@ def test_maps_that_cannot_be(data: Path, isca: Callable[..., Done]) -> None:
     assert Path("saved.png").read_bytes() == before
     done = isca("classify", model, "saved.png", "--map", "none/{name}.png")
     assert (done.code, "no folder" in done.err) == (1, True)
+
+
+@pytest.mark.parametrize("part", ["manifest.csv", "dataset.json"])
+def test_nothing_is_written_into_a_dataset(data: Path, isca: Callable[..., Done], part: str) -> None:
+    """It would be no whole dataset any more; beside pictures that are none, other files may be written."""
+    Path("set").mkdir()
+    Path("set", part).write_text("precious")
+    image.save_png("set/a.png", image.read(data / "saved.jpg"))
+    Path("link").symlink_to("set")
+    for words in (
+        ("classify", data / "m.isca", "set", "--csv", "set/t.csv"),
+        ("classify", data / "m.isca", "set", "--csv", "link/manifest.csv"),
+        ("classify", data / "m.isca", data / "saved.jpg", "--csv", "set/t.csv"),
+        ("classify", data / "m.isca", "set", "--map", "set"),
+        ("classify", data / "m.isca", "set", "--map", "link/{name}-map.png"),
+        ("reconstruct", data / "m.isca", data / "saved.jpg", "-o", "set/b.png"),
+        ("distort", data / "saved.jpg", "--kind", "blur", "--mse", "100", "-o", "set/b.png"),
+    ):
+        done = isca(*words)
+        assert (done.code, done.out) == (2, ""), words
+        assert re.search("lies in the dataset folder|is read as well", done.err), words
+        assert sorted(os.listdir("set")) == sorted(["a.png", part]), words
+    assert Path("set", part).read_text() == "precious"
+    os.remove(Path("set", part))
+    done = isca("classify", data / "m.isca", "set", "--csv", "set/manifest.csv")
+    assert (done.code, "taken for a part of a dataset" in done.err) == (2, True)
+    assert isca("classify", data / "m.isca", "set", "--csv", "set/t.csv", "--map", "set").code == 0
+    assert sorted(os.listdir("set")) == ["a-map.png", "a.png", "t.csv"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs pipes")
+def test_a_pipe_is_refused_before_the_work(data: Path, isca: Callable[..., Done]) -> None:
+    os.mkfifo("t.csv")
+    done = isca("classify", data / "m.isca", data / "saved.jpg", "--csv", "t.csv")
+    assert (done.code, done.out, "cannot be written" in done.err) == (1, "", True)
 
 
 def test_files_that_are_read_are_not_written(data: Path, isca: Callable[..., Done]) -> None:

@@ -213,6 +213,21 @@ def test_wrong_use_with_a_dataset(
     assert message in done.err
 
 
+def test_no_table_is_written_into_a_dataset_that_is_read(data: Path, isca: Callable[..., Done]) -> None:
+    """With a manifest, in which it would not be named, or with a subfolder for each label."""
+    whole = sorted(os.listdir(data / "set"))
+    for name in ("manifest.csv", "t.csv"):
+        for source in (["set"], ["m.isca", "--fresh", "1", "--reference", "set"]):
+            places = [str(data / word) if word in ("set", "m.isca") else word for word in source]
+            done = isca("evaluate", *places, "--csv", data / "set" / name)
+            assert (done.code, done.out) == (2, "")
+            assert "lies in the dataset folder" in done.err
+    assert sorted(os.listdir(data / "set")) == whole
+    os.mkdir("folders")
+    done = isca("evaluate", "folders", "--csv", "folders/t.csv")
+    assert (done.code, "lies in the dataset folder" in done.err, os.listdir("folders")) == (2, True, [])
+
+
 # --- the engine ---------------------------------------------------------------------------------------------
 
 

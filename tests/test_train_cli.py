@@ -292,6 +292,14 @@ def test_wrong_use(data: Path, isca: Callable[..., Done], words: list[str], code
     assert os.listdir() == []
 
 
+def test_no_model_is_written_into_the_dataset(data: Path, isca: Callable[..., Done]) -> None:
+    before = sorted(os.listdir(data))
+    for words in ((data,), (data.parent / "picture.png", "--overwrite")):
+        done = isca("train", *words, "-o", data / "m.isca", "--epochs", "1")
+        assert (done.code, "lies in the dataset folder" in done.err) == (2, True)
+    assert sorted(os.listdir(data)) == before
+
+
 def test_what_is_no_dataset(data: Path, isca: Callable[..., Done]) -> None:
     Path("empty").mkdir()
     Path("m.isca").write_text("no model", encoding="utf-8")
@@ -641,6 +649,21 @@ def test_a_compact_kernel_model_is_smaller_and_says_the_same(isca: Callable[...,
         assert one.leave_one_out(index).verdict.label == other.leave_one_out(index).verdict.label
         shown = other.recognise(pictures[index]).verdict
         assert shown.label == one.recognise(pictures[index]).verdict.label
+
+
+def test_the_command_to_go_on_makes_the_model_small_as_was_asked_for(
+    isca: Callable[..., Done], data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = command.run_training
+    with monkeypatch.context() as patch:
+        patch.setattr(command, "run_training", lambda *a, **k: replace(whole(*a, **k), end="stopped"))
+        words = ("--method", "kernel-isca", "--kernel", "rbf", "--epochs", "2")
+        done = isca("train", data, "-o", "m.isca", *words, "--compact")
+    go_on = shlex.split(done.out.splitlines()[1].removeprefix("to go on: isca "))
+    assert isca(*go_on, "--epochs", "3").code == 0
+    model = load_model("m.isca")
+    assert model.kernel is not None
+    assert (model.state.epoch, model.kernel.pictures.dtype) == (3, np.float16)
 
 
 def test_a_verdict_that_would_change_keeps_the_whole_pictures(data: Path) -> None:

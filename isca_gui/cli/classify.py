@@ -15,7 +15,7 @@ from isca_gui.core import answers
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator
 
     from isca_gui.core.batch import Answer
     from isca_gui.core.recognition import Recogniser, Verdict
@@ -134,14 +134,28 @@ def _wanted(args: argparse.Namespace, recogniser: Recogniser) -> set[str]:
     from isca_gui.core.distortions import ORIGINAL, UNDECIDED_LABEL, UNLIKE, parts_of
     from isca_gui.core.settings import SettingsError
 
-    wanted = set(args.fail_on.split(",")) if args.fail_on is not None else set()
     labels = [label for label in recogniser.neighbours.classes if label != ORIGINAL]
-    known = dict.fromkeys([*labels, *(part for label in labels for part in parts_of(label))])
-    unknown = sorted(wanted - {*known, UNLIKE, UNDECIDED_LABEL})
+    parts = (part for label in labels for part in parts_of(label))
+    known = dict.fromkeys([*labels, *parts, UNLIKE, UNDECIDED_LABEL])
+    wanted = split_labels(args.fail_on, known) if args.fail_on is not None else set()
+    unknown = sorted(wanted - set(known))
     if unknown:
-        there = ", ".join([*known, UNLIKE, UNDECIDED_LABEL])
-        raise SettingsError(f"--fail-on: this model does not know '{unknown[0]}'; there are {there}")
+        there = ", ".join(f"'{label}'" if "," in label else label for label in known)
+        word = unknown[0]
+        fault = f"'{word}' is no damage" if word == ORIGINAL else f"this model does not know '{word}'"
+        raise SettingsError(f"--fail-on: {fault}; there are {there}")
     return wanted
+
+
+def split_labels(text: str, known: Container[str]) -> set[str]:
+    """Split at commas, but for those that are part of a known label; of two such the longer is meant."""
+    words, found = text.split(","), set()
+    while words:
+        ends = range(len(words), 0, -1)
+        end = next((end for end in ends if ",".join(words[:end]) in known), 1)
+        found.add(",".join(words[:end]))
+        words = words[end:]
+    return found
 
 
 def _hits(verdict: Verdict, wanted: set[str], least: float) -> list[tuple[str, str]]:

@@ -162,10 +162,32 @@ def check_written(path: str, suffixes: tuple[str, ...], read: Iterable[str]) -> 
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
         raise FileNotFoundError(f"There is no folder '{folder}' to write '{os.path.basename(path)}' to.")
-    if os.path.isdir(path) or not os.access(folder, os.W_OK):
+    if is_unfit(path) or not os.access(folder, os.W_OK):
         raise PermissionError(f"'{path}' cannot be written. Choose another place.")
     if os.path.realpath(path) in {os.path.realpath(each) for each in read}:
         raise SettingsError(f"'{path}' is read as well; choose another file to write")
+    check_place(path, read)
+
+
+def is_unfit(path: str | os.PathLike[str]) -> bool:
+    """Tell whether something stands there that no file is to replace: a folder, a pipe, a device."""
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def check_place(path: str, read: Iterable[str]) -> None:
+    """Refuse a file that would spoil a dataset: inside one, or named as a part of one beside what is read."""
+    from isca_gui.core.dataset_files import DESCRIPTION, MANIFEST
+    from isca_gui.core.settings import SettingsError
+
+    target, read = os.path.realpath(path), [os.path.realpath(each) for each in read]
+    folder, own = os.path.dirname(target), (MANIFEST, DESCRIPTION)
+    if folder in filter(os.path.isdir, read) or any(os.path.exists(os.path.join(folder, n)) for n in own):
+        raise SettingsError(
+            f"'{path}' lies in the dataset folder '{folder}', which must hold nothing else; "
+            "choose another place to write"
+        )
+    if os.path.basename(target).lower() in own and folder in map(os.path.dirname, read):
+        raise SettingsError(f"'{path}' would be taken for a part of a dataset; choose another name")
 
 
 def print_json(document: dict[str, Any]) -> None:

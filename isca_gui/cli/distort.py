@@ -64,3 +64,4 @@ def _check_output(args: argparse.Namespace) -> None:
     source = samples.resolve(args.image)
     if source.exists() and os.path.exists(args.output) and os.path.samefile(source, args.output):
         raise SettingsError(f"'{args.output}' is the picture itself; choose another file to write")
+    common.check_place(args.output, [])

@@ -152,7 +152,8 @@ def _check_target(args: argparse.Namespace) -> None:
         raise ArchiveError(
             f"There is no folder '{target.parent}' to write '{target.name}' to. Make it first."
         )
-    if target.is_dir() or not os.access(target.parent, os.W_OK):
+    common.check_place(args.output, [args.dataset])
+    if common.is_unfit(target) or not os.access(target.parent, os.W_OK):
         raise ArchiveError(f"'{target}' cannot be written. Choose another place.")
     same = args.resume and target.exists() and Path(args.resume).exists() and target.samefile(args.resume)
     if target.exists() and not same and not args.overwrite:
@@ -202,6 +203,7 @@ def _print_result(args: argparse.Namespace, model: Model) -> None:
         print(f"stopped; {args.output} keeps the model of epoch {model.state.epoch} of {settings.epochs}")
         data, kept = as_word(args.dataset), as_word(args.output)
         words = ["isca", "train", data, *common.range_words(args), "-o", kept, "--resume", kept]
+        words += ["--compact"] if args.compact else []  # of all that was said, only this is not in the model
         print(f"to go on: {shlex.join(words)}")
         return
     how = {"converged": "converged after", "max_epochs": "ran"}[model.end]
