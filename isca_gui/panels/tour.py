@@ -79,7 +79,7 @@ STOPS = (
     ),
 )
 
-# What the stops after the first need, one more each: where it is, what to do first, and the job that makes it.
+# What the stops after the first need, one more each: its name, what to do first, the job that makes it.
 _NEEDS = (
     ("reference", "First open a picture.", "open"),
     ("dataset", "First press Generate.", "dataset"),

@@ -235,6 +235,39 @@ def test_it_points_at_the_control_and_follows_it(qtbot: QtBot, window: MainWindo
     tour.leave()
 
 
+def test_enter_goes_on_and_a_stop_says_what_is_missing_first(
+    qtbot: QtBot, window: MainWindow, small: Dataset
+) -> None:
+    tour, session = window.guide.tour, window.session
+    window.projects._begin_anew()
+    window.activateWindow()
+    tour.start()
+    bubble = tour.bubble
+    assert bubble is not None
+    qtbot.waitUntil(bubble.next_button.hasFocus)
+    hints = []
+    for place in range(len(STOPS)):
+        assert tour.place == place
+        hints.append(bubble._hint.text())
+        qtbot.keyClick(bubble.next_button, Qt.Key.Key_Return)
+    assert not tour.running
+    assert hints[1:] == 4 * ["First open a picture."]
+    session.set_reference(Reference("small", small.reference))
+    tour.start()
+    bubble = tour.bubble
+    assert bubble is not None
+    tour.next()
+    assert bubble._hint.text().startswith("It goes on by itself")
+    for _ in range(3):
+        tour.next()
+        assert bubble._hint.text() == "First press Generate."
+    session.set_dataset(small, small.digest())
+    tour.follow()
+    assert bubble._hint.text() == "First press Train."
+    assert bubble._hint.isVisible()
+    tour.leave()
+
+
 def _points_at(window: MainWindow) -> bool:
     """Tell whether the ring surrounds the control, and the bubble is seen and does not cover it."""
     tour = window.guide.tour
