@@ -39,8 +39,10 @@ class PictureView(QObject):
 
     def take_size(self, size: tuple[int, int]) -> None:
         """Stay as it is for a picture of the same size; show one of another size whole."""
-        if self.size is not None and size != self.size and not self.fitted:
-            self.fit()
+        if self.size is not None and size != self.size:
+            self.set_cursor(None)  # it may lie outside
+            if not self.fitted:
+                self.fit()
         self.size = size
 
     def look_at(self, zoom: float, x: float, y: float) -> None:

@@ -305,6 +305,16 @@ def test_what_is_no_longer_pointed_at_is_untold_and_a_new_zoom_is_told(
     assert told() == ("", "")
 
 
+def test_a_smaller_picture_forgets_what_was_pointed_at(qtbot: QtBot, canvas: PictureCanvas) -> None:
+    canvas.point_at((60, 60), by_keys=True)
+    canvas.set_picture(np.zeros((32, 32), np.float32))
+    with qtbot.assertNotEmitted(canvas.clicked):
+        qtbot.keyClick(canvas, Qt.Key.Key_Return)
+    qtbot.keyClick(canvas, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    assert canvas.view.cursor is not None
+    assert max(canvas.view.cursor) < 32
+
+
 def test_keys_of_other_alphabets_and_choosing_nothing_do_nothing(qtbot: QtBot, canvas: PictureCanvas) -> None:
     with qtbot.assertNotEmitted(canvas.clicked):
         qtbot.keyClick(canvas, Qt.Key.Key_Return)

@@ -21,6 +21,7 @@ from isca_gui.core import ssim, training
 from isca_gui.core.distortions import mse
 from isca_gui.core.progress import run as finish
 from isca_gui.core.settings import DatasetSpec, TrainingSettings, parse_levels
+from isca_gui.parts import Work
 from isca_gui.viewers.bases import BasesViewer
 from isca_gui.viewers.commands import dataset_command, run_commands, settings_in_short, train_command
 from isca_gui.viewers.convergence import ConvergenceViewer
@@ -258,6 +259,29 @@ def test_runs_lie_over_each_other_and_curves_can_be_hidden(
     assert len(viewer.curves[first, "objective"].xData) == 5
     viewer.boxes["objective"].setChecked(False)
     assert viewer.curves[first, "objective"].xData is None or not len(viewer.curves[first, "objective"].xData)
+
+
+def test_a_training_of_another_project_is_not_gone_on_with(
+    qtbot: QtBot, with_run: Studio, model: Model, small: Dataset
+) -> None:
+    session = with_run.session
+    viewer = opened(qtbot, with_run, ConvergenceViewer)
+    steps = tuple(replace(step, error=0.5) for step in model.steps)
+    for seen in (0, 2, len(steps)):  # when it is looked at again
+        viewer.hide()
+        session.set_work(Work(session.spec, session.settings, session.reference))  # New
+        session.set_dataset(small, small.digest())
+        assert session.begin_run(session.settings) == 1
+        session.add_steps(steps[:seen])
+        if seen == len(steps):
+            session.end_run(replace(model, steps=steps))
+        viewer.show()
+        session.add_steps(steps[seen:])
+        assert viewer.tracks[1].epochs.tolist() == [step.epoch for step in steps]
+        assert viewer.tracks[1].values["error"].tolist() == [step.error for step in steps]
+        session.end_run(None)
+        session.add_model("old", model)
+        steps = tuple(replace(step, error=step.error / 2) for step in steps)
 
 
 def test_hovering_reads_the_figures(qtbot: QtBot, with_run: Studio, model: Model) -> None:
