@@ -16,7 +16,6 @@ from isca_gui.core.votes_picture import look
 SYSTEM, LIGHT, DARK = "system", "light", "dark"
 CHOICES = {SYSTEM: "As the system", LIGHT: "Light", DARK: "Dark"}
 PICTURE_GREY = "#808080"  # behind pictures, in both themes
-RUN_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5FB5", "#8C6D31")
 
 
 @dataclass(frozen=True)
@@ -84,6 +83,24 @@ SHADES = {
         "#5AA2F5", "#0B1520", "#6FCF97", "#F2B34C", "#FF8A80",
     ),
 }  # fmt: skip
+
+
+_RUN_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7A5FB5", "#8C6D31")
+_LIGHTER = {"#0072B2": "#3D8BFF", "#7A5FB5": "#A98BE6", "#8C6D31": "#B8934A"}  # for thin lines on dark
+
+
+class _RunColours:
+    """The colours of runs and curves; those too dark for the dark theme are lighter there."""
+
+    def __len__(self) -> int:
+        return len(_RUN_COLOURS)
+
+    def __getitem__(self, place: int) -> str:
+        colour = _RUN_COLOURS[place]
+        return colour if shades() is SHADES[LIGHT] else _LIGHTER.get(colour, colour)
+
+
+RUN_COLOURS = _RunColours()
 
 
 def scheme(choice: str = SYSTEM) -> str:

@@ -25,7 +25,7 @@ from isca_gui.viewers.bases_drawing import MOST_SHOWN, ROWS, Drawing
 from isca_gui.viewers.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
 from isca_gui.viewers.export import Thing, plot_thing
-from isca_gui.viewers.plots import add_menu, make_plot, style_plot
+from isca_gui.viewers.plots import add_menu, line_pen, make_plot, show_histogram, style_plot
 from isca_gui.viewers.viewer import Newest, NextStep, Viewer, need_run, zoom_buttons
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from isca_gui.session import Session
 
 _CLICK = "Click a block, or Shift+arrows and Enter, to see its basis patches."
-_LINES = {"U": Qt.PenStyle.SolidLine, "V": Qt.PenStyle.DashLine, "J": Qt.PenStyle.DotLine}
 _TIPS = {
     "U": "U, the subspace that is learned",
     "V": "V, the orthonormal matrix nearest to U + J",
@@ -96,6 +95,10 @@ class BasesViewer(Viewer):
         """Take the theme's colours."""
         for plot in (self.histogram, self.spectrum):
             style_plot(plot)
+        if self._drawing is not None:
+            self._show_histogram(self._drawing)
+        if self._model is not None and self._model.kernel is not None:
+            self._show_spectrum(self._model)
 
     # --- building ---------------------------------------------------------------------------------------
 
@@ -168,7 +171,7 @@ class BasesViewer(Viewer):
         thing = Thing("basis patches", "patches of the block", image=self.patches.composed)
         self.patches.menu = lambda: self.exporter.menu(thing)
         self.histogram = make_plot("Histogram of the values of U, V and J", self, "count", "value")
-        self.histogram.addLegend(offset=(-5, 5), labelTextColor=theme.shades().text)
+        self.histogram.addLegend(offset=(-5, 1), colCount=3, labelTextColor=theme.shades().text)
         self.histogram.setMouseEnabled(False, False)
         add_menu(self.histogram, lambda: self.exporter.menu(plot_thing("histogram", self.histogram.plotItem)))
         column.addWidget(self.block_text)
@@ -298,12 +301,7 @@ class BasesViewer(Viewer):
             self._place()
 
     def _show_histogram(self, drawing: Drawing) -> None:
-        self.histogram.clear()
-        for number, row in enumerate(ROWS):
-            pen = {"color": theme.RUN_COLOURS[number], "width": 2, "style": _LINES[row]}
-            counts = np.log10(drawing.counts[row] + 1.0)
-            self.histogram.plot(drawing.centres, counts, pen=pen, name=row)
-        self.histogram.setLabel("left", "log₁₀ (count + 1)")
+        show_histogram(self.histogram, drawing.centres, {row: drawing.counts[row] for row in ROWS})
 
     def _show_block(self) -> None:
         model, drawing = self._model, self._drawing
@@ -327,7 +325,7 @@ class BasesViewer(Viewer):
         values = bases_drawing.spectrum(model)
         values = values[values > 0]
         self.spectrum.clear()
-        pen = {"color": theme.RUN_COLOURS[0], "width": 2}
+        pen = line_pen(theme.RUN_COLOURS[0], 2, ())
         self.spectrum.plot(np.arange(1, len(values) + 1), values, pen=pen, symbol="o", symbolSize=5)
         kept = min(model.state.u.shape[2], len(values))
         share = values[:kept].sum() / max(values.sum(), 1e-30)

@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap
+from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPen, QPixmap
 
 from isca_gui import theme
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from numpy.typing import NDArray
     from PySide6.QtWidgets import QMenu, QWidget
 
 _LABEL_ROOM = 26  # pixels that a label of an upright axis needs
+_DASHES: tuple[tuple[float, ...], ...] = ((), (7, 4), (2, 3))  # of the curves of a histogram
+_HEADROOM = 1.3
 
 
 class LogAxis(pg.AxisItem):  # type: ignore[misc]
@@ -82,14 +86,20 @@ def style_plot(plot: Any) -> None:
         axis.setPen(shades.border)
         axis.setTextPen(shades.text)
     if plot.plotItem.legend is not None:
+        plot.plotItem.legend.setBrush(shades.base)  # no curve crosses it
         plot.plotItem.legend.setLabelTextColor(shades.text)
         for _, label in plot.plotItem.legend.items:
             label.setText(label.text)  # a colour alone is not drawn
 
 
 def line_pen(colour: str, width: float, dashes: Sequence[float]) -> QPen:
-    """Make a pen whose dashes are in pixels, whatever its width."""
-    pen: QPen = pg.mkPen(colour, width=width)
+    """Make a pen whose width and dashes are in pixels, whatever the width and the scale of the screen.
+
+    Pens of plots are of a width in the screen's own pixels, which are half as large at a scale of two.
+    """
+    application = QGuiApplication.instance()
+    ratio = application.devicePixelRatio() if isinstance(application, QGuiApplication) else 1.0
+    pen: QPen = pg.mkPen(colour, width=width * ratio)
     if dashes:
         pen.setDashPattern([length / width for length in dashes])
         pen.setCapStyle(Qt.PenCapStyle.FlatCap)
@@ -114,3 +124,16 @@ def add_menu(plot: Any, menu: Callable[[], QMenu]) -> None:
     """Open a menu of ours on a right click."""
     plot.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
     plot.customContextMenuRequested.connect(lambda place: menu().popup(plot.mapToGlobal(place)))
+
+
+def show_histogram(plot: Any, centres: NDArray[Any], counts: Mapping[str, NDArray[Any]]) -> None:
+    """Draw how often values occur, with room above the curves for the legend."""
+    plot.clear()
+    highest = 1.0
+    for number, (name, found) in enumerate(counts.items()):
+        logs = np.log10(found + 1.0)
+        highest = max(highest, float(logs.max()))
+        pen = line_pen(theme.RUN_COLOURS[number], 2, _DASHES[number % len(_DASHES)])
+        plot.plot(centres, logs, pen=pen, name=name)
+    plot.setYRange(0, _HEADROOM * highest)
+    plot.setLabel("left", "log₁₀ (count + 1)")
