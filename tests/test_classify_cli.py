@@ -247,6 +247,8 @@ def test_another_size_is_refused_with_both_named(data: Path, larger: Path, isca:
     assert "188×168 pixels" in done.err
     assert "128×128" in done.err
     assert "--resize or --crop" in done.err
+    again = isca("reconstruct", data / "m.isca", larger, "-o", "r.png")
+    assert (again.code, "--resize or --crop" in again.err, "classify" in again.err) == (1, True, False)
 
 
 def test_crop_takes_the_middle(data: Path, larger: Path, isca: Callable[..., Done]) -> None:

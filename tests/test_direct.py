@@ -11,7 +11,7 @@ from isca_gui.core.dataset import Dataset, Entry, generate
 from isca_gui.core.parallel import Workers
 from isca_gui.core.progress import run
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
-from isca_gui.core.steps import CONVERGED, Step
+from isca_gui.core.steps import CONVERGED, SolverError, Step
 
 CORNERS = {"camera": (100, 200), "astronaut": (60, 180), "coffee": (120, 200)}
 
@@ -202,3 +202,12 @@ def test_all_components_leave_nothing_to_descend(block, components):
     assert model.end == CONVERGED
     assert model.steps[-1].epoch == 1
     assert abs(model.steps[-1].objective) < 1e-12
+
+
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_more_precision_is_advised_only_where_there_is_more(precision):
+    u, nothing = np.zeros((1, 4, 2), precision), np.full(1, np.nan)
+    descent = direct._Descent(None, u, nothing, [], nothing, u, u)
+    with pytest.raises(SolverError, match=r"diverged in iteration 7\. ") as error:
+        direct._step(descent, 7, 0.1)
+    assert ("float64" in str(error.value)) == (precision == "float32")

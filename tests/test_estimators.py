@@ -284,7 +284,7 @@ def test_seeds() -> None:
         ({"solver": "newton"}, "solver"),
         ({"rho": 0}, "rho"),
         ({"eta": np.nan}, "eta"),
-        ({"data_range": 0}, "data_range"),
+        *(({"data_range": wrong}, "data_range") for wrong in (0, -1, np.nan, np.inf, 1e30, 1e200, 10**400)),
         ({"random_state": -1}, "seed"),
     ],
 )

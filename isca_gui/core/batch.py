@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from isca_gui.core import image, samples
 from isca_gui.core.dataset_files import PICTURE_SUFFIXES
 from isca_gui.core.image import ImageError
-from isca_gui.core.recognition import RecognitionError
+from isca_gui.core.recognition import FIT_ADVICE, RecognitionError, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
@@ -69,12 +69,11 @@ def fit(picture: Picture, height: int, width: int, how: str = "refuse") -> Pictu
     if how == "resize":
         scaled = Image.fromarray(picture).resize((width, height), Image.Resampling.LANCZOS)
         return np.clip(np.asarray(scaled, np.float32), 0, 1)
-    sizes = f"The picture has {picture.shape[1]}×{picture.shape[0]} pixels, the model's reference "
-    sizes += f"{width}×{height}"
+    both = sizes(picture, height, width)
     if how != "crop":
-        raise RecognitionError(f"{sizes}. Choose another, or let isca classify fit it (--resize or --crop).")
+        raise RecognitionError(f"{both}. {FIT_ADVICE}")
     if picture.shape[0] < height or picture.shape[1] < width:
-        raise RecognitionError(f"{sizes}: it is too small to be cropped. Let it be enlarged (--resize).")
+        raise RecognitionError(f"{both}: it is too small to be cropped. Let it be enlarged (--resize).")
     top, left = (picture.shape[0] - height) // 2, (picture.shape[1] - width) // 2
     return np.ascontiguousarray(picture[top : top + height, left : left + width])
 

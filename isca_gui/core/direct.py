@@ -157,7 +157,9 @@ def _step(descent: _Descent, epoch: int, seconds: float) -> Step:
     squares = np.einsum("brp,brp->b", descent.along, descent.along, dtype=np.float64)
     gradient = float(np.sqrt(squares.mean()))
     if not (np.isfinite(objective) and np.isfinite(gradient)):
-        raise SolverError(f"The training diverged in iteration {epoch}; use --precision float64.")
+        single = descent.u.dtype == np.float32
+        advice = "Use float64, as precision or as type of the data" if single else "Scale the data down"
+        raise SolverError(f"The training diverged in iteration {epoch}. {advice}.")
     unit = np.swapaxes(descent.u, 1, 2) @ descent.u - np.eye(descent.u.shape[2], dtype=descent.u.dtype)
     off = float(np.abs(unit).max())
     return Step(epoch, objective, objective, orthonormality=off, gradient=gradient, seconds=seconds)

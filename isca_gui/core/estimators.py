@@ -26,6 +26,7 @@ except ImportError as error:  # pragma: no cover - the tests need scikit-learn
 from isca_gui.core import kernels, ssim
 from isca_gui.core.batched import polar
 from isca_gui.core.blocks import centre
+from isca_gui.core.fields import is_finite
 from isca_gui.core.parallel import Workers
 from isca_gui.core.problem import Problem, kernel_settings
 from isca_gui.core.progress import run
@@ -159,13 +160,20 @@ class ISCA(_Subspace):
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Learn the subspace of X (samples, features); `y` is not looked at."""
         rows = self._checked(X, fitting=True)
-        check_scalar(self.data_range, "data_range", Real, min_val=0, include_boundaries="neither")
         settings = self._settings(rows, rows.shape[1])
-        c = ssim.constant(rows.shape[1]) * float(self.data_range) ** 2
+        c = ssim.constant(rows.shape[1]) * self._squared_range(rows.dtype)
         centred = centre(rows)[0].astype(rows.dtype)
         basis = self._solve(Problem([centred[np.newaxis]], c), settings)
         self.components_ = _signed(basis.T)
         return self
+
+    def _squared_range(self, dtype: np.dtype[Any]) -> float:
+        check_scalar(self.data_range, "data_range", Real, min_val=0, include_boundaries="neither")
+        squared = float(self.data_range) * float(self.data_range) if is_finite(self.data_range) else math.inf
+        if not squared <= float(np.finfo(dtype).max):
+            given = str(self.data_range)[:20]
+            raise ValueError(f"data_range == {given}, must be finite, and its square within {dtype}.")
+        return squared
 
     def transform(self, X: ArrayLike) -> Array:
         """Project rows with their means removed: Uᵀx, (samples, n_components)."""

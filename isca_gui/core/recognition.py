@@ -31,6 +31,7 @@ RULES = {
 NEARLY_ALL = 0.98  # of the blocks must be as in the original for the picture to be called so
 UNLIKE = 2.0  # `unusual` above which a picture is unlike anything trained on
 MOST_NEIGHBOURS = 1000
+FIT_ADVICE = "Choose another; on the command line, --resize or --crop make it fit."
 
 
 class RecognitionError(Exception):
@@ -118,11 +119,7 @@ class Recogniser:
         if not np.isfinite(picture).all():
             raise RecognitionError("The picture holds values that are not finite. Repair it first.")
         if picture.shape != (grid.height, grid.width):
-            raise RecognitionError(
-                f"The picture has {picture.shape[1]}×{picture.shape[0]} pixels, the model's reference "
-                f"{grid.width}×{grid.height}. Choose another, or let isca classify fit it "
-                "(--resize or --crop)."
-            )
+            raise RecognitionError(f"{sizes(picture, grid.height, grid.width)}. {FIT_ADVICE}")
         described = describe(self.model, picture[np.newaxis])
         identical = bool((np.abs(described[:, 0] - self._reference) <= TIE).all())
         return self._recognise(described, rule, identical=identical)
@@ -297,6 +294,12 @@ class _Judge:
             return 0.0
         mine = self._near.winner == self._classes.index(label)
         return float(np.median(self._level[mine])) if mine.any() else 0.0
+
+
+def sizes(picture: NDArray[Any], height: int, width: int) -> str:
+    """Say the sizes of a picture and of the reference, which should be the same."""
+    found = f"The picture has {picture.shape[1]}×{picture.shape[0]} pixels"
+    return f"{found}, the model's reference {width}×{height}"
 
 
 def title(label: str) -> str:
