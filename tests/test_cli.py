@@ -191,6 +191,7 @@ WRONG = [
     (["info", "full"], 1, "cannot be used as a dataset"),
     (["info", ""], 2, "name is empty"),
     (["info", "full", "--range", "0:1"], 2, "'full' is a folder"),
+    (["info", "m.isca", "--range", "0:1"], 2, "'m.isca' is a model"),
     (["train", "full", "-o", "m.isca", "--range", "0:1"], 2, "'full' is a folder"),
     (["info", "picture.png", "--range", "9"], 2, "--range: '9' is not LOW:HIGH"),
     (["info", "picture.png", "--range", "a:b"], 2, "--range: 'a:b' is not LOW:HIGH"),
@@ -279,10 +280,13 @@ FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/ful
 
 
 @FULL
-@pytest.mark.parametrize("words", [["samples"], ["--help"], ["--version"], ["samples", "--json"]])
-def test_a_full_disk_under_standard_output_is_a_failure(words: list[str]) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "words", [["samples"], ["--help"], ["train", "--help"], ["--version"], ["samples", "--json"]]
+)
+def test_a_full_disk_under_standard_output_is_a_failure(words: list[str], unbuffered: str) -> None:
     with open("/dev/full", "w") as full:
-        done = outside(*words, stdout=full)
+        done = outside(*words, stdout=full, env=environment(PYTHONUNBUFFERED=unbuffered))
     assert done.code == 1
     assert done.err == f"isca: cannot write to standard output: {os.strerror(errno.ENOSPC)}\n"
 

@@ -187,6 +187,11 @@ def test_keys_and_columns_are_named() -> None:
     assert not {key for key in keys if f"`{key}`" not in README}
 
 
+def test_the_parts_of_the_benchmark_are_all_named() -> None:
+    (sentence,) = re.findall(r"only that part; there\s+are (.*?)\.\n", README, re.S)
+    assert tuple(re.findall(r"`(\w+)`", sentence)) == tuple(bench.MEASUREMENTS)
+
+
 def test_limits_are_as_stated() -> None:
     assert f"{decoding.MAX_PIXELS // 1_000_000} megapixels and {decoding.MAX_SIDE} pixels a side" in README
     assert f"up to {distortions._LARGEST_ENTRY}" in README

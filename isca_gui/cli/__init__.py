@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import io
 import os
 import re
 import signal
@@ -160,6 +161,14 @@ def _silence_if_broken(stream: TextIO) -> bool:
     return False
 
 
+def _line_by_line(stream: TextIO) -> TextIO:
+    """Give a stream without a buffer (PYTHONUNBUFFERED) one of a line: it keeps what could not be written.
+
+    Without it argparse would hide that its help went nowhere, and nobody could tell what the error is of.
+    """
+    return open(stream.fileno(), "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
+
+
 @contextlib.contextmanager
 def _standard_streams() -> Iterator[None]:
     """Write UTF-8 in any locale, and to nowhere where there is no standard output or error.
@@ -173,6 +182,8 @@ def _standard_streams() -> Iterator[None]:
             stream = getattr(sys, name)
             if stream is None:
                 stack.enter_context(redirect(stack.enter_context(open(os.devnull, "w", encoding="utf-8"))))
+            elif name == "stdout" and isinstance(getattr(stream, "buffer", None), io.RawIOBase):
+                stack.enter_context(redirect(stack.enter_context(_line_by_line(stream))))
             elif hasattr(stream, "reconfigure"):
                 stream.reconfigure(encoding="utf-8", errors="backslashreplace")
         yield

@@ -45,6 +45,8 @@ def check_range(args: argparse.Namespace, source: str | None) -> None:
         raise SettingsError("--range is for a picture, and none is read")
     if args.value_range is not None and os.path.isdir(source or ""):
         raise SettingsError(f"--range is for a picture; '{source}' is a folder")
+    if args.value_range is not None and source is not None and source.lower().endswith(".isca"):
+        raise SettingsError(f"--range is for a picture; '{source}' is a model")
 
 
 def range_words(args: argparse.Namespace) -> list[str]:

@@ -37,6 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _document(args: argparse.Namespace) -> dict[str, Any]:
     path = Path(args.image)
+    common.check_range(args, args.image)
     if path.is_dir():
         return _folder(args)
     return train.describe_model(path) if path.suffix.lower() == ".isca" else _picture(args)
@@ -45,7 +46,6 @@ def _document(args: argparse.Namespace) -> dict[str, Any]:
 def _folder(args: argparse.Namespace) -> dict[str, Any]:
     from isca_gui.core import dataset_files
 
-    common.check_range(args, args.image)
     dataset = common.run_with_progress(dataset_files.load(args.image), "dataset", quiet=True)
     return {"kind": "dataset", "folder": str(Path(args.image)), **summary(dataset)}
 
