@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QEvent, QPointF, QRect, Qt, Signal
 from PySide6.QtGui import QColor, QHelpEvent, QImage, QPainter, QPen
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QDockWidget, QSizePolicy, QWidget
 
 from isca_gui import theme
 from isca_gui.viewers import canvas_keys
@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
-    from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QMouseEvent, QPaintEvent, QWheelEvent
+    from PySide6.QtGui import (
+        QContextMenuEvent,
+        QFocusEvent,
+        QKeyEvent,
+        QMouseEvent,
+        QPaintEvent,
+        QShowEvent,
+        QWheelEvent,
+    )
     from PySide6.QtWidgets import QMenu
 
     from isca_gui.core.blocks import Rectangle
@@ -56,7 +64,7 @@ class PictureCanvas(PlacedPicture):
         self._opacity, self._overlay_shown = 1.0, True
         self._highlight: Rectangle | None = None
         self._marked: tuple[int, int] | None = None  # where the pointer's mark is drawn
-        self._told = False  # the last pixel told is still pointed at
+        self._told = self._in_dock = False  # whether a pixel pointed at is told; whether its dock is heard
         self._divider = 0.5
         self._pressed: QPointF | None = None
         self._grabbed: QPointF | None = None  # the picture point that is dragged
@@ -327,7 +335,30 @@ class PictureCanvas(PlacedPicture):
     def focusOutEvent(self, event: QFocusEvent) -> None:
         """Do not tell what keys point at while they go elsewhere."""
         super().focusOutEvent(event)
-        if self.view.by_keys and self._told:
+        if self.view.by_keys:
+            self._untell()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Hear from the dock around it when it goes behind another tab: for Qt that is not hidden."""
+        super().showEvent(event)
+        above = self.parentWidget()
+        while above is not None and not isinstance(above, QDockWidget):
+            above = above.parentWidget()
+        if above is not None and not self._in_dock:
+            self._in_dock = True
+            above.visibilityChanged.connect(self._on_dock_visibility_changed)
+
+    def _on_dock_visibility_changed(self, visible: bool) -> None:
+        if not visible:
+            self._untell()
+            if not self.view.by_keys:
+                self.view.set_cursor(None)
+        elif self.view.by_keys and self.hasFocus():
+            self._tell()
+
+    def _untell(self) -> None:
+        """Tell nothing about a pixel that may still be pointed at."""
+        if self._told:
             self._told = False
             self.pixel_changed.emit(-1, -1, "")
 

@@ -162,6 +162,29 @@ def test_frame_and_details_are_of_the_same_block_also_of_another_picture(
     assert votes.details.own.layer is None
 
 
+def test_the_status_bar_does_not_tell_of_a_viewer_behind_another(
+    qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32], small: Dataset, model: Model
+) -> None:
+    fill(window, picture, small, model)
+    window.commands_.recognise_picture("test", small.pictures[-1])
+    window.activateWindow()
+    window.show_viewer("vote_map")
+    rest(qtbot, window)
+    canvas, status = window.docks["vote_map"].widget().canvas, window.status  # type: ignore[attr-defined]
+    canvas.setFocus()
+    qtbot.waitUntil(canvas.hasFocus)
+    qtbot.keyClick(canvas, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+    told = status.pixel_label.text(), status.zoom_label.text()
+    assert all(told)
+    window.docks["confusion"].raise_()
+    qtbot.waitUntil(lambda: not status.pixel_label.text())
+    assert not status.zoom_label.text()
+    assert canvas.view.cursor is not None, "the block is still the one shown"
+    window.docks["vote_map"].raise_()
+    canvas.setFocus()
+    qtbot.waitUntil(lambda: (status.pixel_label.text(), status.zoom_label.text()) == told)
+
+
 def test_the_verdict_is_seen_whole_in_the_default_layout(
     qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32], small: Dataset, model: Model
 ) -> None:
