@@ -18,6 +18,9 @@ CHOICES = {SYSTEM: "As the system", LIGHT: "Light", DARK: "Dark"}
 PICTURE_GREY = "#808080"  # behind pictures, in both themes
 
 
+AT = " at MSE "  # between label and strength of a truth
+
+
 @dataclass(frozen=True)
 class ClassStyle:
     """How one class looks: a colour, doubled by a letter and a pattern."""
@@ -50,6 +53,12 @@ def class_style(label: str) -> ClassStyle:
     found = look(label)
     colour, letters = QColor(*found.colour).name().upper(), "+".join(found.letter)
     return ClassStyle(colour, letters, found.title, _BRUSHES[found.patterns[0]])
+
+
+def truth_words(truth: str) -> str:
+    """Say what was done to a picture that was made here, with the title of its class."""
+    label, at, level = truth.partition(AT)
+    return f"{look(label).title}{at}{level}" if at else truth
 
 
 CLASS_STYLES = {label: class_style(label) for label in (ORIGINAL, *DISTORTIONS, UNDECIDED)}

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from isca_gui.session import Session, Tested
 
 ASK = "What was done to this picture? Look at it in the vote map, then choose, or press Reveal."
-_AT = " at MSE "
 
 
 class GuessBar(QWidget):
@@ -104,7 +103,7 @@ def _key(test: Tested) -> tuple[int, str]:
 
 def truth_of(test: Tested) -> tuple[tuple[str, ...], str]:
     """Give the kinds that are in a picture that was made here, and its MSE in words."""
-    kinds, _, level = test.whole_truth.partition(_AT)
+    kinds, _, level = test.whole_truth.partition(theme.AT)
     return tuple(kinds.split("+")), level
 
 

@@ -286,7 +286,7 @@ def _words(test: Tested | None) -> str:
         return ""
     if test.secret:
         return ASK
-    truth = f"\nTruth: {test.truth}." if test.truth else ""
+    truth = f"\nTruth: {theme.truth_words(test.truth)}." if test.truth else ""
     found = test.verdict.sentence if test.verdict is not None else "Not recognised yet."
     return f"{found}{truth}"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtCore import QPointF, QTimer
+from PySide6.QtCore import QEvent, QObject, QPointF, QTimer
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from isca_gui import theme
@@ -104,6 +104,7 @@ class ConvergenceViewer(Viewer):
         self.cross.hide()
         self.plot.addItem(self.cross, ignoreBounds=True)
         self.plot.scene().sigMouseMoved.connect(self._on_mouse_moved)
+        self.plot.viewport().installEventFilter(self)
         self.plot.plotItem.vb.sigRangeChangedManually.connect(self._on_moved_by_hand)
         self.boxes: dict[str, QCheckBox] = {}
         row = Flow(spacing=10)
@@ -251,9 +252,11 @@ class ConvergenceViewer(Viewer):
         """Write the run's number at the end of its curve: runs differ by more than colour."""
         label = self._labels.get(track.number)
         if label is None:
-            label = pg.TextItem(str(track.number), color=colour, anchor=(1, 1))
+            label = pg.TextItem(str(track.number), anchor=(1, 1))
             self.plot.addItem(label, ignoreBounds=True)
             self._labels[track.number] = label
+        if label.color.name().upper() != colour.upper():  # it differs between light and dark
+            label.setColor(colour)
         label.setVisible(math.isfinite(last) and len(track) > 0)
         if label.isVisible():
             label.setPos(track.epochs[-1], math.log10(last))
@@ -317,6 +320,13 @@ class ConvergenceViewer(Viewer):
         figures = self._figures()
         newest = sorted(self.tracks.values(), key=lambda track: -track.number)[:3]
         self.readout.setText("    ".join(filter(None, (track.text_at(epoch, figures) for track in newest))))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Forget what was pointed at when the pointer leaves the plot, of which its scene is not told."""
+        if event.type() == QEvent.Type.Leave:
+            self.cross.hide()
+            self.readout.setText(" ")
+        return super().eventFilter(watched, event)
 
     def hideEvent(self, event: QHideEvent) -> None:
         """Do not draw unseen."""

@@ -25,7 +25,6 @@ MAPS = {
 _DRAW = {CONFIDENCE: votes_picture.confidence_overlay, SEVERITY: votes_picture.severity_overlay}
 _APART = 2.5  # screen pixels that one unit of a pattern needs at least for the picture to be seen through it
 _MOST_APART = 64
-_AT = " at MSE "  # between label and strength of a truth
 GUESS_FIRST = "A mystery: what was done to this picture? Guess at the left, then the answer is shown."
 
 
@@ -58,9 +57,3 @@ def ordered_shares(verdict: Verdict) -> dict[str, float]:
     undecided = shares.pop("undecided", 0.0)
     ordered = sorted(shares, key=lambda label: -shares[label])
     return {**{label: shares[label] for label in ordered}, "undecided": undecided}
-
-
-def truth_words(truth: str) -> str:
-    """Say what was done to a picture that was made here, with the title of its class."""
-    label, at, level = truth.partition(_AT)
-    return f"{votes_picture.look(label).title}{at}{level}" if at else truth

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui import theme
 from isca_gui.core import votes_picture
 from isca_gui.flow import Flow, together
 from isca_gui.viewers import looks
@@ -34,7 +35,6 @@ from isca_gui.viewers.vote_drawing import (
     draw_map,
     ordered_shares,
     spacing_at,
-    truth_words,
 )
 from isca_gui.viewers.vote_parts import SourceBox, VerdictBox, beside, plain_button
 
@@ -243,7 +243,7 @@ class VoteMapViewer(Viewer):
         unknown = GUESS_FIRST if secret else _NOT_YET
         self.bottom.show_verdict(verdict.sentence if verdict else unknown, verdict is not None)
         self.legend.set_shares(ordered_shares(verdict) if verdict is not None else {})
-        notes = [f"In truth: {truth_words(tested.truth)}."] if tested.truth and not secret else []
+        notes = [f"In truth: {theme.truth_words(tested.truth)}."] if tested.truth and not secret else []
         stale = self.session.tested_stale(tested)
         if stale:
             run = self.session.run_of(tested.run)

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox, QWidget
 
 from isca_gui import theme
 from isca_gui.core import ssim, training
@@ -296,6 +296,9 @@ def test_hovering_reads_the_figures(qtbot: QtBot, with_run: Studio, model: Model
     assert len(rows) == 1 + len(model.steps)
     for row, step in zip(rows[1:], model.steps, strict=True):
         assert row[2:] == (step.epoch, *(getattr(step, figure) for figure in FIGURES)), "zeros as well"
+    QApplication.sendEvent(viewer.plot.viewport(), QEvent(QEvent.Type.Leave))
+    assert not viewer.cross.isVisible()
+    assert not viewer.readout.text().strip()
 
 
 # --- runs -----------------------------------------------------------------------------------------------
