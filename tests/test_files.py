@@ -147,16 +147,14 @@ def test_a_folder_is_not_replaced_by_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("through", ["itself", "link"])
-@pytest.mark.parametrize("kind", ["pipe", "socket", "device"])
+@pytest.mark.parametrize("kind", ["pipe", "socket"])  # never a real device: run as root, a fault replaces it
 def test_what_is_no_ordinary_file_is_not_replaced(tmp_path: Path, kind: str, through: str) -> None:
     path = tmp_path / "it"
     if kind == "pipe":
         os.mkfifo(path)
-    elif kind == "socket":
+    else:
         with socket.socket(socket.AF_UNIX) as bound:
             bound.bind(os.path.relpath(path))  # of a long path there is no socket
-    else:
-        path.symlink_to(os.devnull)
     if through == "link":
         (tmp_path / "link").symlink_to(path)
     before, there = path.stat().st_ino, names(tmp_path)
