@@ -537,13 +537,27 @@ def test_the_command_to_go_on_can_be_typed_as_it_is(isca: Callable[..., Done], t
 
 
 @POSIX
-def test_a_stopped_training_as_json(data: Path, tmp_path: Path) -> None:
-    process = start("train", data, "-o", "m.isca", *FOR_EVER, "--json", cwd=tmp_path)
-    time.sleep(4)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 0, err
-    assert json.loads(out)["end"] == "stopped"
+def test_a_stopped_training_as_json(
+    data: Path, isca: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train = training.train
+
+    def stopped(*words: Any) -> Generator[Any, bool | None, Model]:
+        task, answer = train(*words), None
+        while True:
+            try:
+                report = task.send(answer)
+            except StopIteration as end:
+                return end.value
+            if isinstance(report, Step) and report.epoch == 2:
+                os.kill(os.getpid(), signal.SIGINT)
+            answer = yield report
+
+    monkeypatch.setattr(training, "train", stopped)
+    done = isca("train", data, "-o", "m.isca", *FOR_EVER, "--json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["end"] == "stopped"
+    assert load_model("m.isca").state.epoch >= 2
 
 
 # Sends the process signals at given points of a training: the second long enough after the first.
