@@ -178,6 +178,7 @@ class MainWindow(ArrangedWindow):
             theme.apply(theme.SYSTEM)
 
     def _on_job_failed(self, failure: Failure) -> None:
+        self._leaving = False  # what was waited for is not there: somebody has to know
         self.session.say("error", failure.message, f"{failure.what}\n\n{failure.details}")
 
     def _on_project_changed(self) -> None:

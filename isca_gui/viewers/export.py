@@ -102,10 +102,10 @@ class Exporter(QObject):
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilters([FILTERS[suffix] for suffix in thing.suffixes])
         dialog.setDefaultSuffix(thing.suffixes[0])
-        dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(_suffix(chosen)))
+        dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(_suffix(thing, chosen)))
         dialog.selectFile(safe_name(thing.name) + thing.suffixes[0])
         dialog.fileSelected.connect(
-            lambda path: self._on_named(thing, path, _suffix(dialog.selectedNameFilter()), contents)
+            lambda path: self._on_named(thing, path, _suffix(thing, dialog.selectedNameFilter()), contents)
         )
         dialog.open()
 
@@ -164,9 +164,9 @@ class Exporter(QObject):
         self._session.say("info", f"The {thing.title} is on the clipboard.")
 
 
-def _suffix(wanted: str) -> str:
-    """Give the ending that a filter of the dialog stands for."""
-    return next(suffix for suffix, name in FILTERS.items() if name == wanted)
+def _suffix(thing: Thing, wanted: str) -> str:
+    """Give the ending that a filter of the dialog stands for, however the system's own dialog words it."""
+    return next((each for each in thing.suffixes if f"*{each}" in wanted), thing.suffixes[0])
 
 
 class _Call:

@@ -645,6 +645,18 @@ def test_the_program_does_not_end_before_a_file_is_written(
     assert zipfile.is_zipfile(tmp_path / f"b{PACKED}")
 
 
+def test_the_program_does_not_end_where_a_file_could_not_be_written(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(qtbot, worked, tmp_path / f"a{SUFFIX}")
+    choose(monkeypatch, tmp_path / "not there" / f"b{PACKED}")
+    worked.projects.save_packed()
+    worked.quit()
+    rest(qtbot, worked)
+    assert worked.isVisible()
+    assert len(errors(worked)) == 1
+
+
 def test_asked_twice_it_ends_at_once(
     qtbot: QtBot, worked: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
