@@ -18,14 +18,18 @@ from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
 
 from isca_gui import app as program
+from isca_gui import parts
 from isca_gui.core import project, strength
+from isca_gui.core.evaluation import leave_one_out
+from isca_gui.core.progress import run as finish
+from isca_gui.core.recognition import Recogniser
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.panels.missing_files import MissingFiles
 from isca_gui.preferences import Preferences
 from isca_gui.projects import PACKED, SUFFIX, lock_of
 from isca_gui.session import Reference, Refused
 
-from .conftest import SETTINGS, fill, rest
+from .conftest import SETTINGS, SPEC, rest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,25 +44,27 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.fixture(scope="module")
+def done(picture: NDArray[np.float32], small: Dataset, model: Model) -> parts.Work:
+    """Everything: two runs of three, one evaluated, pictures recognised by both, and one that was refused."""
+    reference, recogniser = Reference("small.png", picture, "/pictures/small.png"), Recogniser(model)
+    blurred, noisy = (strength.distort(picture, kind, 250.0, 1).picture for kind in ("blur", "jpeg"))
+    evaluated = parts.Run(1, "ISCA 1", model, SETTINGS, finish(leave_one_out(model)))
+    runs = evaluated, parts.Run(3, "ISCA 3", model, SETTINGS)
+    tested = (
+        parts.Tested(1, "blurred", blurred, recogniser.recognise(blurred), 1, "blur"),
+        parts.Tested(2, "noisy", noisy, recogniser.recognise(noisy), 3),
+    )
+    refused = (Refused(3, "bad.png", "It is no picture.", "/bad.png"),)
+    data = (small, small.digest(), reference)
+    return parts.Work(SPEC, SETTINGS, reference, *data, runs, tested, refused, run=1, test=1)
+
+
 @pytest.fixture
-def worked(
-    qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32], small: Dataset, model: Model
-) -> MainWindow:
-    """A window with everything in it: two runs, one removed, tests by both, one of them refused."""
-    session = window.session
-    fill(window, picture, small, model, runs=3)
-    session.remove_run(2)
-    session.select_run(1)
-    window.commands_.evaluate(1)
+def worked(qtbot: QtBot, window: MainWindow, done: parts.Work) -> MainWindow:
+    """A window with everything in it."""
+    window.session.set_work(done)
     rest(qtbot, window)
-    window.commands_.recognise_picture("blurred", strength.distort(picture, "blur", 250.0, 1).picture, "blur")
-    rest(qtbot, window)
-    session.select_run(3)
-    window.commands_.recognise_picture("noisy", strength.distort(picture, "jpeg", 250.0, 1).picture)
-    rest(qtbot, window)
-    session.set_refused((Refused(session.next_tested_number(), "bad.png", "It is no picture.", "/bad.png"),))
-    session.select_run(1)
-    session.select_tested(1)
     return window
 
 
