@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -60,6 +61,7 @@ class Workers:
         self._pool = ThreadPoolExecutor(threads or os.cpu_count())
         self._limits = threadpool_limits(1, "blas")
         self.stop: NDArray[np.uint8] = np.zeros(1, dtype=np.uint8)
+        self._ticked = time.monotonic()
 
     def close(self) -> None:
         """End all threads; what they were doing is left."""
@@ -75,7 +77,12 @@ class Workers:
         pending = set(jobs)
         while pending:
             _, pending = wait(pending, timeout=_TICK)
-            if pending and (yield Tick(len(jobs) - len(pending), len(jobs))):
+            # Also where nothing is left: many short pieces of work in a row would leave no place to stop.
+            if not pending and time.monotonic() - self._ticked < _TICK:
+                break
+            stop = yield Tick(len(jobs) - len(pending), len(jobs))
+            self._ticked = time.monotonic()
+            if stop:
                 self.stop[0] = 1
                 for job in pending:
                     job.cancel()

@@ -165,18 +165,17 @@ def kernel_problem(
 ) -> Generator[Tick, bool | None, Problem | None]:
     """Make the problem of kernel ISCA; None if it was told to stop."""
     kernel = kernel_settings(settings)
-    blocks = list(block_pieces(pictures, grid))
     parts: dict[int, Mercer] = {}
 
-    def prepare(low: int, _: int) -> None:
-        parts[low] = mercer(blocks[low], kernel, settings.components, settings.precision, workers.stop)
-        blocks[low] = blocks[low][:0].copy()  # its memory is needed for the coordinates
+    def prepare(low: int, high: int) -> None:
+        blocks = grid.split_range(pictures, low, high)
+        parts[low] = mercer(blocks, kernel, settings.components, settings.precision, workers.stop)
 
-    finished = yield from workers.each(prepare, len(blocks), 1)
+    finished = yield from workers.each(prepare, grid.count, PIECE)
     if not finished:
         return None
     width = max(part.coordinates.shape[2] for part in parts.values())
-    ordered = [parts.pop(index) for index in range(len(blocks))]
+    ordered = [parts.pop(low) for low in sorted(parts)]
     rest = Mercer(
         np.empty((0, 0, width)),
         np.concatenate([_widened(part.eigenvalues, width) for part in ordered]),
@@ -188,6 +187,8 @@ def kernel_problem(
         pieces.append(_widened(part.coordinates, width))
         del part
         ordered[index] = rest  # frees this part's coordinates
+        if (yield Tick(index, len(ordered))):
+            return None
     return Problem(pieces, ssim.constant(grid.pixels), rest)
 
 
