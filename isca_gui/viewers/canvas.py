@@ -51,7 +51,7 @@ class PictureCanvas(PlacedPicture):
         self.setAccessibleName(name)
         self.setToolTip(
             f"{name}. Wheel: zoom about the pointer; drag: move; F: fit, 1: one to one, 2: two to one. "
-            "By keys: arrows move, Shift+arrows point, Enter chooses."
+            "By keys: arrows move, Shift+arrows point."
         )
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
