@@ -8,6 +8,7 @@ import json
 import math
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from isca_gui.core import dataset, files, project, project_document, training
@@ -611,6 +612,8 @@ JSON = st.recursive(
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(view={}, name="", path="//", seed=0, layout=b"")
+@example(view={}, name="", path="//a/../b", seed=0, layout=b"")
 @given(
     view=st.dictionaries(st.text(), JSON, max_size=4),
     name=st.text(),
@@ -637,7 +640,8 @@ def test_any_document_comes_back(
         name,
     )
     if path is not None and not path.startswith("sample:"):
-        assert found.tested[0].path == os.path.abspath(path)
+        # Two slashes at the beginning, whose meaning POSIX leaves open, are one in a relative path.
+        assert found.tested[0].path == re.sub("^//(?!/)", "/", os.path.abspath(path))
     assert project_document.write(found, tmp_path) == text
 
 
