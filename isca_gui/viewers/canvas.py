@@ -40,8 +40,6 @@ _GRIP = 6  # pixels beside the divider in which it can be taken
 class PictureCanvas(PlacedPicture):
     """Shows a picture, an overlay over it, and at will a second picture right of a divider."""
 
-    hovered = Signal(int, int)  # row, column in picture pixels
-    left = Signal()
     clicked = Signal(int, int)
     pixel_changed = Signal(int, int, str)  # row, column and the value there; (-1, -1, "") if none; new zoom
     divider_moved = Signal(float)
@@ -163,7 +161,6 @@ class PictureCanvas(PlacedPicture):
             return
         self.view.set_cursor(pixel, by_keys)
         if pixel is not None and self._layer is not None:
-            self.hovered.emit(*pixel)
             self._tell()
 
     def fit(self) -> None:
@@ -297,7 +294,6 @@ class PictureCanvas(PlacedPicture):
         """Forget the pointer; where keys point stays."""
         if not self.view.by_keys:
             self.view.set_cursor(None)
-        self.left.emit()
         super().leaveEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
