@@ -95,7 +95,9 @@ class ArrangedWindow(QMainWindow):
     def layout_text(self) -> str:
         """Give how the docks lie, as text; as it was put in, unless somebody has changed it since."""
         if self._settle.isActive():  # neither sizes nor tabs say anything yet
-            return dock_layout.to_text(self._layout)
+            if docking.are_open(self.docks, self._layout):
+                return dock_layout.to_text(self._layout)
+            self._share_room()  # something was closed or opened since: then they must
         now = docking.read(self, self.docks)
         same = dock_layout.alike(now, self._layout) or dock_layout.alike(now, self._came_out)
         return dock_layout.to_text(self._layout if same else now)

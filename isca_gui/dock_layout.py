@@ -69,6 +69,11 @@ def leaves(node: Tabs | Split) -> Iterator[Tabs]:
             yield from leaves(part)
 
 
+def placed_in(areas: Mapping[str, Tabs | Split]) -> list[str]:
+    """Name all docks that have a place in the window."""
+    return [name for node in areas.values() for tabs in leaves(node) for name in tabs.names]
+
+
 def splits(node: Tabs | Split) -> Iterator[Split]:
     """Give all splits, the outer ones first."""
     if isinstance(node, Split):
@@ -140,7 +145,7 @@ def from_text(text: str, names: Sequence[str]) -> Layout | None:
         areas = {area: _node(node) for area, node in found["areas"].items()}
         spans = {area: _positive(found["spans"][area]) for area in areas}
         floating = {name: _box(box) for name, box in found["floating"].items()}
-        placed = [name for node in areas.values() for tabs in leaves(node) for name in tabs.names]
+        placed = placed_in(areas)
         everywhere = [*placed, *floating]
         right = (
             len(set(everywhere)) == len(everywhere)

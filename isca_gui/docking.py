@@ -9,7 +9,7 @@ from PySide6.QtCore import QRect, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar
 
-from isca_gui.dock_layout import Layout, Split, Tabs, first, front, leaves, share, splits
+from isca_gui.dock_layout import Layout, Split, Tabs, first, front, leaves, placed_in, share, splits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,9 +56,16 @@ def read(window: QMainWindow, docks: Docks) -> Layout:
     return Layout(areas, spans, floating)
 
 
+def are_open(docks: Docks, layout: Layout) -> bool:
+    """Tell whether just those docks are open that a layout has, and just its floating ones float."""
+    shown = {name for name, dock in docks.items() if not dock.isHidden()}
+    afloat = {name for name in shown if docks[name].isFloating()}
+    return afloat == set(layout.floating) and shown - afloat == set(placed_in(layout.areas))
+
+
 def put(window: QMainWindow, docks: Docks, layout: Layout, homes: Sequence[Sequence[str]]) -> None:
     """Lay docks as they are to lie; all others are closed, and come back beside those of the same home."""
-    placed = [name for node in layout.areas.values() for tabs in leaves(node) for name in tabs.names]
+    placed = placed_in(layout.areas)
     window.setUpdatesEnabled(False)
     try:
         for dock in docks.values():

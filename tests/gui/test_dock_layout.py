@@ -14,7 +14,7 @@ from PySide6.QtCore import Qt
 
 from isca_gui import dock_layout
 from isca_gui.arrangement import VIEWERS
-from isca_gui.dock_layout import Layout, Split, Tabs, from_text, to_text
+from isca_gui.dock_layout import Layout, Split, Tabs, alike, from_text, to_text
 from isca_gui.docking import AREAS
 
 if TYPE_CHECKING:
@@ -138,6 +138,27 @@ def test_a_layout_that_does_not_fit_is_kept_at_any_moment(qtbot: QtBot, window: 
         assert window.layout_text() == wide
         qtbot.wait(20)
     assert window.docks["steps"].width() > 0.1 * window.width(), "it did not fit"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda docks: docks["bases"].close(),
+        lambda docks: docks["help"].show(),
+        lambda docks: docks["runs"].setFloating(True),
+    ],
+    ids=["closed", "opened", "afloat"],
+)
+def test_what_is_done_while_the_room_is_shared_out_is_kept(
+    qtbot: QtBot, window: MainWindow, change: Any
+) -> None:
+    window.arrange()
+    assert window._settle.isActive()
+    change(window.docks)
+    at_once = window.layout_text()
+    qtbot.waitUntil(lambda: not window._settle.isActive())
+    found, wanted = (from_text(text, tuple(window.docks)) for text in (at_once, window.layout_text()))
+    assert alike(found, wanted)
 
 
 def test_the_steps_take_no_more_than_they_need_at_first(qtbot: QtBot, window: MainWindow) -> None:
