@@ -7,7 +7,6 @@ from itertools import combinations
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-from scipy import stats
 
 from isca_gui.core import strength, untrained
 from isca_gui.core.distortions import DISTORTIONS, ORIGINAL, UNDECIDED_LABEL, mse
@@ -224,6 +223,8 @@ def make(reference: Picture, trial: Trial) -> tuple[Picture, float] | None:
 
 def summarise(outcomes: tuple[Outcome, ...], unreachable: int = 0) -> Fresh:
     """Work out the figures."""
+    from scipy import stats  # a second to load, and nobody else needs it
+
     singles = [outcome for outcome in outcomes if outcome.trial.label in DISTORTIONS]
     pairs = [outcome for outcome in outcomes if "+" in outcome.trial.label]
     others = [outcome for outcome in outcomes if outcome.trial.label in untrained.UNTRAINED]

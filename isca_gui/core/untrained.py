@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image
-from skimage.filters import rank
 
 from isca_gui.core.distortions import mse
 
@@ -33,6 +32,8 @@ def _jpeg2000(picture: Picture, strength: float, _: np.random.Generator) -> Pict
 
 def _median(picture: Picture, strength: float, _: np.random.Generator) -> Picture:
     """Over a square, of 8-bit values: by histograms, since sorting takes seconds for a large one."""
+    from skimage.filters import rank  # half a second to load, and only this needs it
+
     side = int(strength)
     grey = np.rint(picture * 255).astype(np.uint8)
     found: Picture = rank.median(grey, np.ones((side, side), np.uint8)).astype(np.float32)  # type: ignore[no-untyped-call]
