@@ -59,7 +59,8 @@ class LogAxis(pg.AxisItem):  # type: ignore[misc]
 
 def make_plot(name: str, parent: QWidget, left: str, bottom: str, *, log: bool = False) -> Any:
     """Make a plot with named axes; its own menu makes room for ours."""
-    plot = pg.PlotWidget(parent, **({"axisItems": {"left": LogAxis()}} if log else {}))
+    more = {"axisItems": {"left": LogAxis()}} if log else {}
+    plot = pg.PlotWidget(parent, enableMenu=False, **more)
     plot.setAccessibleName(name)
     plot.setLabel("left", left)
     plot.setLabel("bottom", bottom)
@@ -69,7 +70,6 @@ def make_plot(name: str, parent: QWidget, left: str, bottom: str, *, log: bool =
         # The grid lies in the axes: without a cache they are drawn anew under every change of a curve.
         axis.setCacheMode(pg.QtWidgets.QGraphicsItem.CacheMode.DeviceCoordinateCache)
     plot.showGrid(x=True, y=True, alpha=0.25)
-    plot.setMenuEnabled(False)
     plot.hideButtons()
     for widget in (plot, plot.viewport()):
         widget.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # a plot has nothing to type into
