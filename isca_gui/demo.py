@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 LEVELS = (100.0, 300.0, 900.0)  # of the pictures that are shown and saved
 TESTS = (("jpeg", 200.0), ("impulse", 400.0), ("blur+luminance", 500.0))  # what the model has never seen
 _METHODS = {
-    "ISCA": TrainingSettings(solver="direct", epochs=60),
+    "ISCA": TrainingSettings(solver="direct", epochs=25),
     "PCA": TrainingSettings(method="pca"),
     "random subspace": TrainingSettings(method="random"),
 }

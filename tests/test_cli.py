@@ -13,6 +13,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,7 @@ from commands import Done
 from PIL import Image
 
 import isca_gui
-from isca_gui import bench, cli
+from isca_gui import bench, cli, demo
 from isca_gui.bench.figure import Figure
 from isca_gui.core import dataset_files, distortions, image, samples, ssim
 from isca_gui.core.distortions import mse
@@ -880,8 +881,11 @@ def test_a_signal_that_is_ignored_stays_ignored(here: Path, number: signal.Signa
 
 @pytest.fixture(scope="module")
 def demonstration(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
+    """Where there is no display the package starts the demonstration; README's test starts `isca demo`."""
     folder = tmp_path_factory.mktemp("demo")
-    return folder, outside("demo", "-o", "show me", cwd=folder)
+    command = [sys.executable, "-m", "isca_gui", "-o", "show me"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment())
+    return folder, Done(done.returncode, done.stdout, done.stderr)
 
 
 def test_demo_ends_with_the_path_of_its_report(demonstration: tuple[Path, Done]) -> None:
@@ -899,11 +903,18 @@ def test_demo_ends_with_the_path_of_its_report(demonstration: tuple[Path, Done])
     assert made.classes == ("original", *distortions.DISTORTIONS)
 
 
-def test_the_package_starts_the_demo_until_there_is_a_window(demonstration: tuple[Path, Done]) -> None:
+def test_a_demo_is_replaced_by_the_next(
+    demonstration: tuple[Path, Done], isca: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder, first = demonstration
-    command = [sys.executable, "-m", "isca_gui", "-o", "show me"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment())
-    assert (done.returncode, done.stdout) == (0, first.out), "and again into the same folder"
+    report = folder / "show me" / "report.html"
+    before = report.read_text("utf-8")
+    shorter = {name: replace(each, epochs=each.epochs and 2) for name, each in demo._METHODS.items()}
+    monkeypatch.setattr(demo, "_METHODS", shorter)
+    monkeypatch.chdir(folder)
+    done = isca("demo", "-o", "show me")
+    assert (done.code, done.out) == (0, first.out)
+    assert report.read_text("utf-8") != before
 
 
 def add_a_file(folder: Path) -> None:
