@@ -108,8 +108,12 @@ def show(output: bytes) -> None:
 
 
 def child_environment() -> dict[str, str]:
-    """Return the caller's environment without what would lead Python to other modules."""
-    env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    """Return the caller's environment without what would lead Python to other modules, or compile ours anew.
+
+    Without files of compiled modules each of the tests' processes, some hundreds, spends a second on them.
+    """
+    unwanted = ("PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE")
+    env = {name: value for name, value in os.environ.items() if name not in unwanted}
     return env | {"PYTHONUTF8": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 
 

@@ -16,7 +16,7 @@ import pytest
 from isca_gui import cli
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "isca_gui"
@@ -107,7 +107,8 @@ def layer_of(place: str) -> str:
     return place.split("/")[0].removesuffix(".py")
 
 
-def imports(place: str, tree: ast.Module) -> Iterator[tuple[str, bool]]:
+@functools.cache
+def imports(place: str, tree: ast.Module) -> list[tuple[str, bool]]:
     """Give the full name of everything imported, and whether that happens when the module is imported."""
     inside = {id(n) for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) for n in ast.walk(f)}
     inside |= {
@@ -117,9 +118,7 @@ def imports(place: str, tree: ast.Module) -> Iterator[tuple[str, bool]]:
         for statement in block.body
         for n in ast.walk(statement)
     }  # never run
-    for node in ast.walk(tree):
-        for name in _names(place, node):
-            yield name, id(node) not in inside
+    return [(name, id(node) not in inside) for node in ast.walk(tree) for name in _names(place, node)]
 
 
 def _names(place: str, node: ast.AST) -> list[str]:

@@ -47,7 +47,7 @@ def build_editable(folder, config_settings=None, metadata_directory=None):
 # Tells how it was started, and ends with a code of its own.
 PROGRAM = """\
 import json, os, sys
-names = ("PYTHONPATH", "PYTHONHOME", "PYTHONUTF8")
+names = ("PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "PYTHONUTF8")
 print(json.dumps([sys.argv[1:], os.getcwd(), {name: os.environ.get(name) for name in names}]))
 sys.exit(7)
 """
@@ -209,12 +209,13 @@ def test_program_gets_arguments_folder_and_a_clean_environment(
 ) -> None:
     repository.install()
     (tmp_path / "json.py").write_text("raise SystemExit('a stray module of the caller')")
-    done = repository.call("run", "--flag", "b c", cwd=tmp_path, PYTHONPATH=str(tmp_path))
+    strange = {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = repository.call("run", "--flag", "b c", cwd=tmp_path, **strange)
     assert (done.returncode, done.stderr) == (7, "")
     arguments, folder, env = ast.literal_eval(done.stdout.replace("null", "None"))
     assert arguments == ["--flag", "b c"]
     assert os.path.samefile(folder, tmp_path)
-    assert env == {"PYTHONPATH": None, "PYTHONHOME": None, "PYTHONUTF8": "1"}
+    assert env == dict.fromkeys(strange) | {"PYTHONHOME": None, "PYTHONUTF8": "1"}
     bench = repository.call("bench", "--quick", cwd=tmp_path)
     assert bench.returncode == 7
     assert '["bench", "--quick"]' in bench.stdout

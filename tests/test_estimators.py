@@ -137,13 +137,13 @@ def test_values_on_another_scale_give_the_same_subspace() -> None:
 
 def test_kernel_admm_is_the_published_iteration() -> None:
     X = rows(6, dtype="float64")
-    found = KernelISCA(2, solver="admm", metric="published", max_iter=3, random_state=4).fit(X)
+    found = KernelISCA(3, solver="admm", metric="published", max_iter=3, random_state=4).fit(X)
     K = ref.double_centre(ref.normalise(ref.kernel_matrix(X, ref.kernel_rbf)))
     _, _, Delta = ref.decompose(K)
     random = np.random.default_rng(4)
     width = len(Delta)
-    Theta = random.random((6, 2))
-    W, J = (random.random((width, 2)) for _ in range(2))
+    Theta = random.random((6, 3))
+    W, J = (random.random((width, 3)) for _ in range(2))
     # Signs of the eigenvectors are free: take those of the program, so that W and J mean the same.
     Delta = Delta * np.sign(np.sum(Delta * found._fitted.coordinates[0].T, axis=1))[:, None]
     Theta, _, _ = ref.kernel_isca_steps(K, Delta, Theta, W, J, 0.1, 0.1, 18, ref.constant_c(Q))
