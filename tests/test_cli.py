@@ -13,7 +13,6 @@ import subprocess
 import sys
 import sysconfig
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,7 @@ from isca_gui.bench.figure import Figure
 from isca_gui.core import dataset_files, distortions, image, samples, ssim
 from isca_gui.core.distortions import mse
 from isca_gui.core.progress import run
+from isca_gui.core.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -881,7 +881,7 @@ def test_a_signal_that_is_ignored_stays_ignored(here: Path, number: signal.Signa
 
 @pytest.fixture(scope="module")
 def demonstration(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Done]:
-    """Where there is no display the package starts the demonstration; README's test starts `isca demo`."""
+    """Where there is no display the package starts the demonstration."""
     folder = tmp_path_factory.mktemp("demo")
     command = [sys.executable, "-m", "isca_gui", "-o", "show me"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=folder, env=environment())
@@ -909,8 +909,7 @@ def test_a_demo_is_replaced_by_the_next(
     folder, first = demonstration
     report = folder / "show me" / "report.html"
     before = report.read_text("utf-8")
-    shorter = {name: replace(each, epochs=each.epochs and 2) for name, each in demo._METHODS.items()}
-    monkeypatch.setattr(demo, "_METHODS", shorter)
+    monkeypatch.setattr(demo, "_METHODS", {"ISCA": TrainingSettings(solver="direct", epochs=2)})
     monkeypatch.chdir(folder)
     done = isca("demo", "-o", "show me")
     assert (done.code, done.out) == (0, first.out)
@@ -956,11 +955,11 @@ def test_the_demo_replaces_only_what_it_wrote(
     assert everything(tmp_path) == before
 
 
-# The demonstration with fewer epochs: it is stopped when all is trained.
+# The demonstration with one method and fewer epochs: it is stopped when all is trained.
 SHORTER = """
-from dataclasses import replace
 from isca_gui import demo
-demo._METHODS = {name: replace(each, epochs=each.epochs and 2) for name, each in demo._METHODS.items()}
+from isca_gui.core.settings import TrainingSettings
+demo._METHODS = {"ISCA": TrainingSettings(solver="direct", epochs=2)}
 """
 
 

@@ -55,7 +55,7 @@ def objectives(coordinates, bases, c):
 def paper(request):
     """The paper's 121 pictures of a part of a sample picture."""
     top, left = CORNERS[request.param]
-    reference = image.read(samples.resolve(f"sample:{request.param}"))[top : top + 128, left : left + 128]
+    reference = image.read(samples.resolve(f"sample:{request.param}"))[top : top + 96, left : left + 96]
     made = run(generate(np.ascontiguousarray(reference), DatasetSpec()))
     assert len(made.pictures) == 121
     return made

@@ -281,7 +281,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> NDArray[np.float32]:
     monkeypatch.setattr("isca_gui.core.figures.save", save)
     names = dict.fromkeys(sorted(FIGURES), lambda: None)
     monkeypatch.setattr("isca_gui.core.paper_output._drawings", lambda *_: names)
-    return np.ascontiguousarray(camera()[150:280, 200:320])
+    return np.ascontiguousarray(camera()[150:230, 200:272])
 
 
 @pytest.fixture

@@ -113,7 +113,7 @@ def small():
 @pytest.fixture(scope="module")
 def many():
     """Enough blocks for several pieces of work in every solver."""
-    return dataset_of(pictures(images=10, height=320, width=328))
+    return dataset_of(pictures(images=6, height=320, width=328))
 
 
 @pytest.fixture(scope="module")

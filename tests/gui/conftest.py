@@ -126,6 +126,12 @@ def click_heading(viewer: Any, column: int) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _ours(qapp: QApplication) -> None:
+    """Make the application ours, once: to set a style takes as long as a fifth of a window."""
+    program.make_application()
+
+
+@pytest.fixture(scope="session", autouse=True)
 def _traced() -> None:
     """Let a measurement of coverage see the jobs: Qt's threads do not know of threading's trace function."""
     drive = StepThread._drive
@@ -203,7 +209,6 @@ def preferences(tmp_path: Path) -> Preferences:
 @pytest.fixture
 def open_window(qtbot: QtBot, preferences: Preferences) -> Iterator[Callable[[], MainWindow]]:
     """Give a function that opens a window; all share their preferences, as those of one user do."""
-    program.make_application()
     theme.apply(preferences.theme)
     opened: list[MainWindow] = []
 

@@ -272,7 +272,6 @@ def walked(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
     preferences = Preferences(tmp_path / "preferences.json")
     preferences.spec = DatasetSpec(("blur", "jpeg"), (100.0, 300.0))
     preferences.settings, preferences.theme = TrainingSettings(epochs=3), theme.LIGHT
-    program.make_application()
     theme.apply(theme.LIGHT)
     made = program.make_window(preferences)
     qtbot.addWidget(made)
