@@ -191,6 +191,7 @@ def light_venv(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+@pytest.mark.alone
 @pytest.mark.usefixtures("light_venv")
 def test_a_half_made_environment_is_made_anew_and_then_left_alone(repository: Repository) -> None:
     leftover = repository.venv / "leftover"
@@ -438,6 +439,7 @@ def test_the_command_line_to_type(dev: Any) -> None:
     assert all(piece in elsewhere for piece in pieces)
 
 
+@pytest.mark.alone
 def test_pieces_are_looked_for_quickly_and_truly(dev: Any) -> None:
     everything = dev.Pieces(
         dev.QT | dev.X11 | dev.WAYLAND,
