@@ -849,13 +849,14 @@ def test_blocks_do_not_depend_on_each_other(
 def test_threads_and_repetition_change_nothing(
     name: str, small: Dataset, strangers: list[np.ndarray]
 ) -> None:
+    before = set(threading.enumerate())
     one, two = (Recogniser(trained(small, METHODS[name], threads)) for threads in (1, 2))
     first = [one.recognise(picture) for picture in strangers]
     with ThreadPoolExecutor(4) as pool:
         at_once = list(pool.map(two.recognise, strangers * 5))
     for number, found in enumerate(at_once):
         assert_same(found, first[number % len(strangers)])
-    assert threading.active_count() < 10
+    assert set(threading.enumerate()) <= before
 
 
 def test_pictures_of_other_types_mean_the_same(small: Dataset, small_models: Any, strangers: Any) -> None:
