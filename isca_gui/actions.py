@@ -20,6 +20,7 @@ from isca_gui.core.parallel import Tick
 from isca_gui.core.progress import Progress
 from isca_gui.core.steps import Cancelled, State, Step
 from isca_gui.core.strength import UnreachableError
+from isca_gui.jobs import weightiest
 from isca_gui.recognising import Recognising
 from isca_gui.session import Reference, Run
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from isca_gui.core.dataset import Dataset
     from isca_gui.core.model import Model
     from isca_gui.core.settings import TrainingSettings
-    from isca_gui.jobs import JobRunner
+    from isca_gui.jobs import Job, JobRunner
     from isca_gui.session import Session, Tested
 
     Picture = NDArray[np.float32]
@@ -139,13 +140,16 @@ class Actions(QObject):
             self._session.say("warning", "There is no dataset yet. Generate one first.")
             return
         self._jobs.start(
-            "save dataset", "Saving the dataset",
+            f"save dataset {os.fspath(folder)}", "Saving the dataset",
             lambda: dataset_files.save(made, folder, form=form, overwrite=overwrite),
             done=lambda path: self._session.say("info", f"The dataset was saved in '{path}'."), writes=True,
         )  # fmt: skip
 
     def import_folder(self, folder: str | os.PathLike[str]) -> None:
         """Read a dataset folder or one with a subfolder per label; its original becomes the reference."""
+        if self._jobs.running("dataset"):
+            self._session.say("warning", "A dataset is being made or read already. Stop that first.")
+            return
 
         def make() -> Generator[Progress, None, tuple[Dataset, str]]:
             made = yield from dataset_files.load(folder)
@@ -217,7 +221,7 @@ class Actions(QObject):
             self._session.say("warning", "There is no model yet. Train one first.")
             return
         self._jobs.run(
-            "save model", f"Saving {found.name}", lambda: _save(path, found.model),
+            f"save model {os.fspath(path)}", f"Saving {found.name}", lambda: _save(path, found.model),
             done=lambda _: self._session.say("info", f"{found.name} was saved as '{os.fspath(path)}'."),
             writes=True,
         )  # fmt: skip
@@ -305,10 +309,18 @@ class Actions(QObject):
         self._jobs.run("prepare", "Preparing the solver (some seconds, the first time only)", work)
 
     def stop(self) -> None:
-        """Stop the newest job that can be stopped."""
-        stoppable = [job for job in self._jobs.jobs() if job.stoppable]
-        if stoppable:
-            self._jobs.stop(stoppable[-1].name)
+        """Stop the weightiest job that can be stopped, else the newest; what is being written comes last."""
+        jobs = [job for job in self._jobs.jobs() if job.stoppable and not job.stopping]
+        jobs.sort(key=lambda job: not job.writes)
+        heavy = weightiest(jobs)
+        if heavy is not None:
+            self.stop_job(heavy)
+
+    def stop_job(self, job: Job) -> None:
+        """Stop a job; where that leaves a file unwritten, say so."""
+        self._jobs.stop(job.name)
+        if job.writes:
+            self._session.say("warning", f"{job.title} was stopped. What it was to replace is as it was.")
 
 
 def grey(pasted: QImage) -> Picture:

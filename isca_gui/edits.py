@@ -13,10 +13,13 @@ if TYPE_CHECKING:
 
 
 class Change(QUndoCommand):
-    """An edit of settings or spec; edits of the same fields in a row are one step back."""
+    """An edit of settings or spec; edits of the same fields in a row are one step back, unless `apart`."""
 
-    def __init__(self, text: str, apply: Callable[[Any], None], before: Any, after: Any) -> None:
+    def __init__(
+        self, text: str, apply: Callable[[Any], None], before: Any, after: Any, *, apart: bool = False
+    ) -> None:
         super().__init__(text)
+        self.apart = apart
         self._apply, self._before, self.after = apply, before, after
         self.names = _differences(before, after)
 
@@ -36,7 +39,7 @@ class Change(QUndoCommand):
         """Take a later edit of the same field into this one."""
         if not isinstance(other, Change) or other.names != self.names or len(self.names) != 1:
             return False
-        if type(other.after) is not type(self.after):
+        if other.apart or type(other.after) is not type(self.after):
             return False
         self.after = other.after
         self.setObsolete(self._before == self.after)

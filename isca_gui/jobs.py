@@ -24,8 +24,9 @@ from isca_gui.core.progress import Progress
 from isca_gui.core.steps import Cancelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Sequence
 
+FIRST = ("training", "dataset", "recognise")  # the weightiest jobs
 INTERVAL = 33  # milliseconds between two looks at what the threads have to say
 _SILENCE = 0.2  # seconds after which `changed` is emitted with nothing new as well: time itself is shown
 _WINDOW = 10.0  # seconds over which the rate of a job is measured
@@ -318,6 +319,12 @@ class JobRunner(QObject):
 
 
 _UNFINISHED: list[StepThread] = []
+
+
+def weightiest(jobs: Sequence[Job]) -> Job | None:
+    """Give the job that people wait for: one of the weightiest, else the last."""
+    heavy = [job for name in FIRST for job in jobs if job.name == name]
+    return heavy[0] if heavy else jobs[-1] if jobs else None
 
 
 def explain(error: BaseException) -> str:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from isca_gui.work_files import Kept, Lost
 
     View = Callable[[], tuple[Mapping[str, Any], str]]
+    Then = Callable[[], object] | None
 
 SUFFIX = ".iscaproj"  # core.project.SUFFIX, without importing it
 JOB, RECOLLECT = "project", "project pictures"
@@ -94,8 +95,13 @@ class Projects(QObject):
     # --- new and open ---------------------------------------------------------------------------------------
 
     def new(self) -> None:
-        """Begin anew, with the settings as they are."""
-        self.guard(self._begin_anew)
+        """Begin anew, with the settings as they are, when nothing is being written any more."""
+
+        def begin() -> None:
+            before = self.mark
+            self.turns.take(lambda: self.guard_since(before, self._begin_anew))
+
+        self.guard(begin)
 
     def _begin_anew(self) -> None:
         self._put(Work(self._session.spec, self._session.settings))
@@ -216,24 +222,32 @@ class Projects(QObject):
 
     # --- save -----------------------------------------------------------------------------------------------
 
-    def save(self, then: Callable[[], object] | None = None) -> None:
+    def save(self, then: Then = None, otherwise: Then = None) -> None:
         """Write the project to its file; one that has none, or may not write it, is asked for another."""
         if self.path and not self.locked_out:
-            self.turns.take(lambda: self._write(self.path, then))
+            self.turns.take(lambda: self._write(self.path, then, otherwise))
         else:
-            self.save_as(then)
+            self.save_as(then, otherwise)
 
-    def save_as(self, then: Callable[[], object] | None = None) -> None:
-        """Ask for a file and go on with that one."""
-        self._ask_name("Save the project as", lambda path: self._write(path, then))
+    def save_as(self, then: Then = None, otherwise: Then = None) -> None:
+        """Ask for a file and go on with that one; `otherwise` is done where it is not written."""
+        path = self._asked_name("Save the project as")
+        if path:
+            self.turns.take(lambda: self._write(path, then, otherwise))
+        elif otherwise is not None:
+            otherwise()
 
     def save_copy(self) -> None:
         """Ask for a file and write a copy with all its files; the work goes on with the present one."""
-        self._ask_name("Save a copy of the project", lambda path: self._write(path, copy=True))
+        path = self._asked_name("Save a copy of the project")
+        if path:
+            self.turns.take(lambda: self._write(path, copy=True))
 
     def save_packed(self) -> None:
         """Ask for a file and write everything into that one; the work goes on with the present project."""
-        self._ask_name("Save the project as one file", self._write_packed, PACKED, PACKED_FILTER)
+        path = self._asked_name("Save the project as one file", PACKED, PACKED_FILTER)
+        if path:
+            self.turns.take(lambda: self._write_packed(path))
 
     def _write_packed(self, path: str) -> None:
         work, (view, layout), kept = self._session.work, self._view(), self._kept
@@ -242,19 +256,17 @@ class Projects(QObject):
             done=lambda _: self._session.say("info", f"The project was packed into '{path}'."), writes=True,
         )  # fmt: skip
 
-    def _ask_name(
-        self, title: str, write: Callable[[str], object], suffix: str = SUFFIX, wanted: str = FILTER
-    ) -> None:
+    def _asked_name(self, title: str, suffix: str = SUFFIX, wanted: str = FILTER) -> str:
         stem = Path(self.name).stem or "project"
         proposed = os.path.join(self._folder(), f"{stem}{suffix}")
-        path = ask_name(self._widget, title, proposed, suffix, wanted)
-        if path:
-            self.turns.take(lambda: write(path))
+        return ask_name(self._widget, title, proposed, suffix, wanted)
 
-    def _write(self, path: str, then: Callable[[], object] | None = None, copy: bool = False) -> None:
+    def _write(self, path: str, then: Then = None, otherwise: Then = None, *, copy: bool = False) -> None:
         lock, why_not = self._locked(path)
         if why_not:
             self._session.say("error", f"{why_not} Choose another name.")
+            if otherwise is not None:
+                otherwise()
             return
         work, stamp, kept = self._session.work, self._session.stamp, self._kept
         view, layout = self._view()
@@ -274,9 +286,14 @@ class Projects(QObject):
             if then is not None:
                 then()
 
+        def failed(_: Exception) -> None:
+            self._forget_next()
+            if otherwise is not None:
+                otherwise()
+
         self._jobs.start(
             JOB, f"Saving {Path(path).name}", lambda: work_files.save(path, work, view, layout, kept),
-            done=done, failed=lambda _: self._forget_next(), writes=True,
+            done=done, failed=failed, writes=True,
         )  # fmt: skip
 
     # --- before anything is lost ----------------------------------------------------------------------------
@@ -290,12 +307,12 @@ class Projects(QObject):
         self,
         mark: object,
         then: Callable[[], object],
-        otherwise: Callable[[], object] | None = None,
+        otherwise: Then = None,
     ) -> None:
         """Do what was asked for at the time of a mark; ask about what was done since then."""
         then() if mark in (None, self.mark) else self.guard(then, otherwise)
 
-    def guard(self, then: Callable[[], object], otherwise: Callable[[], object] | None = None) -> None:
+    def guard(self, then: Callable[[], object], otherwise: Then = None) -> None:
         """Do something that would lose what is not saved; ask before, if there is something."""
         self._waiting = None  # whatever was to be done before, this is asked for now
         if not self.unsaved:
@@ -305,14 +322,12 @@ class Projects(QObject):
         lost = what_is_lost(self._session.work, self._session.live, self._session.stamp, saved)
         ask_save(self._widget, self.name, lost, lambda answer: self._on_answered(answer, then, otherwise))
 
-    def _on_answered(
-        self, answer: int, then: Callable[[], object], otherwise: Callable[[], object] | None = None
-    ) -> None:
+    def _on_answered(self, answer: int, then: Callable[[], object], otherwise: Then = None) -> None:
         def saved() -> None:  # what was changed while it was written is written too
-            self._on_answered(SAVE if self.unsaved else DISCARD, then)
+            self._on_answered(SAVE if self.unsaved else DISCARD, then, otherwise)
 
         if answer == SAVE:
-            self._when_stopped(lambda: self.save(saved))
+            self._when_stopped(lambda: self.save(saved, otherwise))
         elif answer == DISCARD:
             # What jobs under way are about to give was discarded as well.
             self._discarded = any(job.name.startswith(_OF_THIS_WORK) for job in self._jobs.jobs())

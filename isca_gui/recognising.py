@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     Picture = NDArray[np.float32]
 
+_LEFT_OUT = " left out of "
 _GUESS_FIRST = "A mystery picture that has not been guessed yet."
 
 
@@ -86,7 +87,8 @@ class Recognising(QObject):
         what = "one picture" if count == 1 else f"{count} pictures"
         done = f"The table of {what} was saved as '{os.fspath(path)}'."
         self._jobs.run(
-            "save answers", "Saving the table of answers", lambda: _write_table(path, tested, refused),
+            f"save answers {os.fspath(path)}", "Saving the table of answers",
+            lambda: _write_table(path, tested, refused),
             done=lambda _: self._session.say("info", done), writes=True,
         )  # fmt: skip
 
@@ -126,11 +128,15 @@ class Recognising(QObject):
         run = wanted.run
         if run is None:
             return plain
-        recogniser, number = self._recogniser_of(run), wanted.left_out
-        if number is not None and recogniser.knows(picture, number):
-            found, name = recogniser.leave_one_out(number), left_out_name(run, number)
-            return replace(plain, name=name, recognition=found, run=run.number, left_out=number)
-        return replace(plain, recognition=recogniser.recognise(picture), run=run.number)
+        recogniser = self._recogniser_of(run)
+        if wanted.left_out is None:
+            return replace(plain, recognition=recogniser.recognise(picture), run=run.number)
+        number = recogniser.number_of(picture, wanted.left_out)
+        if number is None:  # this run has never seen it; the next one may have
+            name, found = wanted.name.partition(_LEFT_OUT)[0], recogniser.recognise(picture)
+            return replace(plain, name=name, recognition=found, run=run.number, left_out=wanted.left_out)
+        found, name = recogniser.leave_one_out(number), left_out_name(run, number)
+        return replace(plain, name=name, recognition=found, run=run.number, left_out=number)
 
     def _recogniser_of(self, run: Run) -> Any:
         from isca_gui.core.recognition import Recogniser
@@ -187,7 +193,7 @@ def left_out_name(run: Run, number: int) -> str:
     """Name a training picture that is recognised as if it were not known."""
     known = run.model.known
     assert known is not None
-    return f"{known.labels[number]} {known.levels[number]:.0f} left out of {run.name}"
+    return f"{known.labels[number]} {known.levels[number]:.0f}{_LEFT_OUT}{run.name}"
 
 
 def _picture_of(wanted: _Wanted) -> Picture:

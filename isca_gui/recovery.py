@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -182,7 +183,11 @@ class Recovery(QObject):
         self._notice.say(
             f"Not saved at the last end: {orphan.what}, {when}.{more}",
             (
-                ("Restore", _RESTORE, lambda: self._projects.guard(lambda: self._restore(orphan))),
+                (
+                    "Restore",
+                    _RESTORE,
+                    partial(self._projects.guard, partial(self._restore, orphan), self._offer),
+                ),
                 ("Discard", _DISCARD, lambda: self._discard(orphan)),
                 ("Later", _LATER, self._leave),
             ),

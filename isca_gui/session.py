@@ -172,10 +172,11 @@ class Session(QObject):
         self.reference_changed.emit()
         self._check_stale()
 
-    def set_spec(self, spec: DatasetSpec) -> None:
-        """Change which distortions to make, as an edit that can be undone."""
+    def set_spec(self, spec: DatasetSpec, *, apart: bool = False) -> None:
+        """Change which distortions to make, as an edit that can be undone, `apart` from the one before."""
         if spec != self._spec:
-            self.undo.push(Change("Change of the dataset", self._put_spec, self._spec, spec))
+            change = Change("Change of the dataset", self._put_spec, self._spec, spec, apart=apart)
+            self.undo.push(change)
 
     @_together
     def set_dataset(self, dataset: Dataset, digest: str = "", reference: Reference | None = None) -> None:

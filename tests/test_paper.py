@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from PIL import Image
 
 from isca_gui import cli
+from isca_gui.cli import reproduce
 from isca_gui.core import image, paper, paper_plan, paper_results, samples
 from isca_gui.core.distortions import DISTORTIONS
 from isca_gui.core.paper_work import PaperError
@@ -479,6 +481,11 @@ def test_an_interrupted_command_says_how_to_go_on(
     told = capsys.readouterr().err
     assert f"to go on: isca reproduce '{picture}' -o {folder} --quick" in told
     assert (tmp_path / "out/work/isca.isca").exists()
+
+
+def test_a_name_that_is_no_text_can_be_in_a_report() -> None:
+    name = reproduce._called(os.fsdecode(b"/pictures/caf\xe9.png"))
+    assert name.encode() == b"caf\\udce9.png"
 
 
 def test_a_refused_folder_is_an_error_with_advice(

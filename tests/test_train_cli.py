@@ -25,7 +25,7 @@ from isca_gui.core import archive, compact, dataset_files, image, kernels, setti
 from isca_gui.core.archive import load_model, save_model
 from isca_gui.core.dataset import generate
 from isca_gui.core.parallel import Tick
-from isca_gui.core.progress import run
+from isca_gui.core.progress import Progress, run
 from isca_gui.core.recognition import Recogniser
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.core.steps import SolverError, Step
@@ -686,6 +686,25 @@ def test_a_verdict_that_would_change_keeps_the_whole_pictures(data: Path) -> Non
     settings = TrainingSettings("kernel-isca", kernel="rbf", gamma=1e4, epochs=3)
     model = run(training.train(fine, settings))
     assert run(compact.compacted(model)) is model
+
+
+@POSIX
+@pytest.mark.usefixtures("handlers")
+def test_stopped_while_it_is_made_smaller_the_model_is_kept(
+    isca: Callable[..., Done], data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(model: Model) -> Generator[Progress, None, Model]:
+        yield Progress(0, 2, "making the model smaller")
+        os.kill(os.getpid(), signal.SIGINT)
+        yield Progress(1, 2, "making the model smaller")
+        raise AssertionError("it was asked to stop")
+
+    monkeypatch.setattr(compact, "compacted", interrupted)
+    words = ("--method", "kernel-isca", "--kernel", "rbf", "--epochs", "2", "--compact")
+    done = isca("train", data, "-o", "m.isca", *words)
+    assert done.code == 0, done.err
+    assert "the model is saved as it is" in done.err
+    assert load_model("m.isca").kernel.pictures.dtype == np.float32
 
 
 def test_only_kernel_models_can_be_compact(isca: Callable[..., Done], data: Path) -> None:

@@ -68,7 +68,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _called(image: str) -> str:
     """Name a picture without its folder, which is nobody's business in a report."""
-    return image if image.startswith("sample:") else image.replace("\\", "/").rsplit("/", 1)[-1]
+    name = image if image.startswith("sample:") else image.replace("\\", "/").rsplit("/", 1)[-1]
+    return name.encode("utf-8", "backslashreplace").decode()  # not every file name is text
 
 
 def _command(args: argparse.Namespace) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from isca_gui.core.dataset import Dataset
     from isca_gui.core.model import Model
+    from isca_gui.core.progress import Progress
     from isca_gui.core.settings import TrainingSettings
     from isca_gui.core.steps import Step
 
@@ -95,7 +96,8 @@ def run(args: argparse.Namespace) -> int:
         if model.end == "stopped" and (settings.method not in _WITH_EPOCHS or not model.state.epoch):
             raise steps.Cancelled("Stopped before the first epoch was done; there is no model to keep.")
         if args.compact and model.end != "stopped":
-            model = common.run_with_progress(compact.compacted(model), "model", quiet=args.json)
+            smaller = unless_stopped(compact.compacted(model), model, stop)
+            model = common.run_with_progress(smaller, "model", quiet=args.json)
         archive.save_model(args.output, model)
     if args.json:
         common.print_json(summary(args.output, model))
@@ -259,6 +261,22 @@ def run_training(task: Task, settings: TrainingSettings, stop: StopAndKeep, *, q
         except StopIteration as end:
             model: Model = end.value
             return model
+
+
+def unless_stopped(
+    task: Generator[Progress, None, Model], model: Model, stop: StopAndKeep
+) -> Generator[Progress, None, Model]:
+    """Go on with a task that makes another model of one; stopped, that one is kept as it is."""
+    with contextlib.closing(task):
+        while not stop.asked:
+            try:
+                report = next(task)
+            except StopIteration as end:
+                made: Model = end.value
+                return made
+            yield report
+    common.say("train: stopping; the model is saved as it is")
+    return model
 
 
 class Pace:

@@ -125,19 +125,20 @@ class Recogniser:
         return self._recognise(described, rule, identical=identical)
 
     def recognise_anew(self, picture: NDArray[Any], left_out: int | None) -> Recognition:
-        """Recognise a picture; if it is the training picture of that number, as if it were not known."""
-        if left_out is not None and self.knows(picture, left_out):
-            return self.leave_one_out(left_out)
-        return self.recognise(picture)
+        """Recognise a picture; a training picture that was left out, as if it were not known."""
+        number = self.number_of(picture, left_out) if left_out is not None else None
+        return self.recognise(picture) if number is None else self.leave_one_out(number)
 
-    def knows(self, picture: NDArray[Any], number: int) -> bool:
-        """Tell whether a picture is the training picture of a number."""
+    def number_of(self, picture: NDArray[Any], first: int = 0) -> int | None:
+        """Give which training picture this is, if it is one; of several that are alike, `first` if it is."""
         assert self.model.known is not None
         known, grid = self.model.known.descriptors, self.model.grid
-        if number >= known.shape[1] or picture.shape != (grid.height, grid.width):
-            return False
+        if picture.shape != (grid.height, grid.width):
+            return None
         described = describe(self.model, picture[np.newaxis])[:, 0]
-        return bool((np.abs(described - known[:, number]) <= TIE).all())
+        numbers = sorted(range(known.shape[1]), key=lambda number: number != first)
+        same = (number for number in numbers if (np.abs(described - known[:, number]) <= TIE).all())
+        return next(same, None)
 
     def leave_one_out(self, index: int, rule: str = "evidence") -> Recognition:
         """Recognise a training picture with all others."""

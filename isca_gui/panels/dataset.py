@@ -149,9 +149,10 @@ class DatasetPanel(StepPanel):
     def _connect(self) -> None:
         for box in self.kind_boxes.values():
             box.toggled.connect(self._on_edited)
-        for spin in (self.from_box, self.to_box, self.step_box, self.seed_box):
+        for spin in (self.from_box, self.to_box, self.step_box):
             spin.valueChanged.connect(self._on_edited)
-        self.list_edit.editingFinished.connect(self._on_edited)
+        for edit in (self.list_edit, self.seed_box):
+            edit.editingFinished.connect(self._on_edited)
         self.mode_box.currentIndexChanged.connect(self._on_mode_changed)
         self.session.spec_changed.connect(self._on_spec_changed)
         self.session.dataset_changed.connect(self._on_dataset_changed)
@@ -171,13 +172,13 @@ class DatasetPanel(StepPanel):
             self._filling = True
             self._write_levels(self.session.spec.levels)
             self._filling = False
-        self._on_edited()
+        self._on_edited(apart=True)  # a list that is no range is lost by it: that can be undone
 
-    def _on_edited(self) -> None:
+    def _on_edited(self, *_: object, apart: bool = False) -> None:
         if self._filling:
             return
         try:
-            self.session.set_spec(self._wanted())
+            self.session.set_spec(self._wanted(), apart=apart)
             self._show_problem("")
         except SettingsError as error:
             self._show_problem(str(error))
@@ -200,7 +201,9 @@ class DatasetPanel(StepPanel):
     def _show_problem(self, text: str) -> None:
         self.problem_label.setText(text)
         self.problem_label.setVisible(bool(text))
-        about_levels = bool(text) and "kind" not in text
+        about_seed = "seed" in text
+        about_levels = bool(text) and "kind" not in text and not about_seed
+        set_property(self.seed_box, "wrong", about_seed)
         for widget in (self.from_box, self.to_box, self.step_box, self.list_edit):
             set_property(widget, "wrong", about_levels)
 
@@ -209,7 +212,7 @@ class DatasetPanel(StepPanel):
         self._filling = True
         for name, box in self.kind_boxes.items():
             box.setChecked(name in spec.kinds)
-        self.seed_box.setValue(spec.seed)
+        self.seed_box.show_value(spec.seed)
         self._fill_levels(spec.levels)
         self._filling = False
         self._show_problem("")

@@ -18,6 +18,7 @@ from isca_gui.core.settings import (
     TrainingSettings,
     number_text,
 )
+from isca_gui.panels.seed import SPAN, seed_of
 from isca_gui.panels.step import Disclosure, describe, set_property
 from isca_gui.session import METHOD_TITLES
 
@@ -66,7 +67,7 @@ class Field:
 
     name: str
     title: str
-    kind: str  # choice, whole, or number
+    kind: str  # choice, whole, number, or digits: a whole number that no spin box can hold
     sentence: str
     unit: str = ""
     choices: dict[str, str] | None = None
@@ -104,8 +105,8 @@ FIELDS = (
           limits=(1, 10), why_not=_kernel_of("polynomial"), advanced=True),
     Field("metric", "Metric", "choice", "How kernel ISCA measures its steps.",
           choices={name: _METRIC_TITLES[name] for name in METRICS}, why_not=_metric, advanced=True),
-    Field("seed", "Seed", "whole", "Start of the random numbers; the same seed gives the same model.",
-          limits=(0, 2**31 - 1), advanced=True),
+    Field("seed", "Seed", "digits",
+          f"Start of the random numbers; the same seed gives the same model. {SPAN}", advanced=True),
     Field("precision", "Precision", "choice", "Single precision is faster, double is finer.",
           choices={name: name for name in PRECISIONS}, advanced=True),
     Field("keep_every", "Keep a basis every", "whole", "Keep a copy of the basis, to see how it came about.",
@@ -136,8 +137,8 @@ class SettingsForm(QWidget):
         layout.setSpacing(4)
         layout.addLayout(grids[False])
         layout.addWidget(self.advanced)
-        session.settings_changed.connect(self._on_settings_changed)
-        self._on_settings_changed()
+        session.settings_changed.connect(self.refill)
+        self.refill()
 
     def _add(self, field: Field, grid: QGridLayout) -> None:
         name, error = QLabel(field.title), QLabel()
@@ -194,6 +195,8 @@ class SettingsForm(QWidget):
             return editor.currentData()
         if isinstance(editor, QSpinBox):
             return None if name == "epochs" and editor.value() == 0 else editor.value()
+        if name == "seed":
+            return seed_of(editor.text())
         text = editor.text().strip().replace(",", ".")
         if not text and name in _OPTIONAL:
             return None
@@ -212,7 +215,8 @@ class SettingsForm(QWidget):
         set_property(self.editors[name], "wrong", bool(text))
         self.validity_changed.emit()
 
-    def _on_settings_changed(self) -> None:
+    def refill(self) -> None:
+        """Show the session's settings; what was wrong is forgotten, unless the change was made here."""
         settings = self._session.settings
         published = replace(settings, epochs=None, rho=None, tolerance=None, gamma=None).resolved()
         self._filling = True
@@ -235,7 +239,8 @@ class SettingsForm(QWidget):
             editor.setValue(value or 0)
         else:
             editor.setPlaceholderText(f"as published ({published:g})" if field.name in _OPTIONAL else "")
-            editor.setText("" if value is None else number_text(value))
+            digits = field.kind == "digits"
+            editor.setText("" if value is None else str(value) if digits else number_text(value))
 
     def _enable(self, field: Field, why_not: str) -> None:
         editor = self.editors[field.name]

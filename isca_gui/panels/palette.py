@@ -45,7 +45,7 @@ class Palette(QDialog):
         self.line.installEventFilter(self)
         self.line.textChanged.connect(self._on_text_changed)
         self.line.returnPressed.connect(self._on_return)
-        self.list.itemClicked.connect(self._on_return)
+        self.list.itemClicked.connect(self._on_clicked)
         self._on_text_changed("")
 
     def open_above(self, window: QWidget) -> None:
@@ -80,7 +80,12 @@ class Palette(QDialog):
                 return
             row += 1 if step > 0 else -1
 
-    def _on_return(self, _: object = None) -> None:
+    def _on_clicked(self, item: QListWidgetItem) -> None:
+        if item.flags() & Qt.ItemFlag.ItemIsEnabled:  # Qt tells clicks on the others, too
+            self.list.setCurrentItem(item)
+            self._on_return()
+
+    def _on_return(self) -> None:
         item = self.list.currentItem()
         if item is None:
             return

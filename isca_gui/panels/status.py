@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QSizePolicy, QStatusBar, QToolButton, QWidget
 
+from isca_gui.jobs import weightiest
 from isca_gui.panels.step import describe, set_property
 from isca_gui.steady import SteadyBar, SteadyLabel
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from isca_gui.session import Message, Session
 
 _SHORT = 0.25  # seconds a job must last before it is worth a word
-_FIRST = ("training", "dataset", "recognise")
 _STOP = "Stop this (Esc)."
 
 
@@ -83,14 +83,12 @@ class StatusBar(QStatusBar):
         """Give the job worth showing: the weightiest, else the newest, of those that last."""
         now, jobs = time.monotonic(), self._jobs.jobs()
         self._since = {job.name: self._since.get(job.name, now) for job in jobs}
-        lasting = [job for job in jobs if now - self._since[job.name] >= _SHORT]
-        heavy = [job for name in _FIRST for job in lasting if job.name == name]
-        return heavy[0] if heavy else lasting[-1] if lasting else None
+        return weightiest([job for job in jobs if now - self._since[job.name] >= _SHORT])
 
     def _on_stop_clicked(self) -> None:
         job = self._job()
         if job is not None:
-            self._jobs.stop(job.name)
+            self._actions.stop_job(job)
 
     def _on_message_added(self, message: Message) -> None:
         self.message_label.setText(message.text.replace("\n", " "))

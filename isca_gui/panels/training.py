@@ -118,6 +118,7 @@ class TrainingPanel(StepPanel):
         ):
             signal.connect(self._refresh)
         session.settings_changed.connect(self._show_preset)
+        session.run_selected.connect(self._on_run_selected)
         self.jobs.failed.connect(self._on_job_failed)
 
     # --- presets --------------------------------------------------------------------------------------------
@@ -140,6 +141,7 @@ class TrainingPanel(StepPanel):
             self.session.set_settings(BUILT_IN[name](self.session.settings))
         elif name in self._presets:
             self.session.set_settings(self._presets[name])
+        self.form.refill()  # also where only what is wrong in it differs
         self._show_preset()
 
     def _on_keep_clicked(self) -> None:
@@ -150,6 +152,9 @@ class TrainingPanel(StepPanel):
         name = self.name_edit.text().strip()
         if not name or name in BUILT_IN or name == _OWN:
             self.session.say("warning", f"'{name}' cannot be the name of a preset. Choose another one.")
+            return
+        if self.form.problems:
+            self.session.say("warning", "Mend what is marked as wrong first: it would not be in the preset.")
             return
         self._presets[name] = self.session.settings
         self.name_edit.clear()
@@ -162,6 +167,10 @@ class TrainingPanel(StepPanel):
 
     def _on_resume_clicked(self) -> None:
         self._actions.train(self.session.run)
+
+    def _on_run_selected(self) -> None:
+        self._failed = False  # something else is looked at, perhaps of another project
+        self._refresh()
 
     def _on_job_failed(self, failure: Failure) -> None:
         self._failed = self._failed or failure.job == "training"
@@ -202,7 +211,9 @@ class TrainingPanel(StepPanel):
         other = [name for name in old if name not in free and old[name] != new[name]]
         if other:
             return f"The selected run was trained with another {', '.join(other)}."
-        if run.model.end != STOPPED and run.model.state.epoch >= (settings.resolved().epochs or 0):
+        if run.model.end == CONVERGED and (new["tolerance"] or 0.0) >= (old["tolerance"] or 0.0):
+            return "The selected run has converged; ask for a lower tolerance to go on."
+        if run.model.state.epoch >= (new["epochs"] or 0):
             return "The selected run has done all these epochs; ask for more of them to go on."
         return ""
 

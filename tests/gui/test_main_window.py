@@ -187,7 +187,8 @@ def test_the_status_bar_follows_panes_that_are_made_later(
 def test_undo_and_redo_from_the_menu(window: MainWindow) -> None:
     undo, redo = action_of(window, "Ctrl+Z"), action_of(window, "Ctrl+Shift+Z")
     assert not undo.isEnabled()
-    window.dataset_panel.seed_box.setValue(9)
+    window.dataset_panel.seed_box.setText("9")
+    window.dataset_panel.seed_box.editingFinished.emit()
     undo.trigger()
     assert window.session.spec.seed == 0
     redo.trigger()

@@ -12,7 +12,9 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QPushButton, QWidget
 
 from isca_gui.core import image, strength
+from isca_gui.core.progress import Progress
 from isca_gui.core.settings import PAPER_LEVELS, DatasetSpec, TrainingSettings
+from isca_gui.core.steps import CONVERGED, STOPPED
 from isca_gui.panels import step
 from isca_gui.panels.dataset import DatasetPanel
 from isca_gui.panels.form import FIELDS, SettingsForm
@@ -29,6 +31,7 @@ from isca_gui.viewers.messages import MessagesViewer
 from .conftest import SETTINGS, SPEC
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
 
     from pytestqt.qtbot import QtBot
@@ -212,7 +215,8 @@ def test_fields_edit_the_spec_and_can_be_undone(with_reference: Studio, dataset_
     session = with_reference.session
     dataset_panel.kind_boxes["blur"].setChecked(False)
     assert session.spec.kinds == ("gaussian-noise", "jpeg")
-    dataset_panel.seed_box.setValue(5)
+    dataset_panel.seed_box.setText("5")
+    dataset_panel.seed_box.editingFinished.emit()
     assert session.spec.seed == 5
     dataset_panel.to_box.setValue(1000)
     assert session.spec.levels == (100.0, 400.0, 700.0, 1000.0)
@@ -251,6 +255,49 @@ def test_levels_as_a_list(with_reference: Studio, dataset_panel: DatasetPanel) -
     dataset_panel.mode_box.setCurrentIndex(0)
     assert session.spec.levels == PAPER_LEVELS
     assert dataset_panel.step_box.value() == 45
+
+
+def test_a_list_that_is_no_range_comes_back_by_undo(
+    with_reference: Studio, dataset_panel: DatasetPanel
+) -> None:
+    session = with_reference.session
+    dataset_panel.mode_box.setCurrentIndex(1)
+    dataset_panel.list_edit.setText("10, 20, 37.5")
+    dataset_panel.list_edit.editingFinished.emit()
+    dataset_panel.mode_box.setCurrentIndex(0)
+    assert session.spec.levels == (100.0, 400.0), "what the fields show"
+    dataset_panel.mode_box.setCurrentIndex(1)
+    session.undo.undo()
+    assert session.spec.levels == (10.0, 20.0, 37.5)
+    assert dataset_panel.list_edit.text() == "10, 20, 37.5"
+
+
+@pytest.mark.parametrize("seed", [5_000_000_000, 2**63 - 1])
+def test_large_seeds_are_shown_and_kept(
+    with_dataset: Studio, dataset_panel: DatasetPanel, training_panel: TrainingPanel, seed: int
+) -> None:
+    session = with_dataset.session
+    session.set_spec(replace(SPEC, seed=seed))  # of a dataset made by a command, or a project
+    assert dataset_panel.seed_box.value() == seed
+    dataset_panel.kind_boxes["blur"].setChecked(False)
+    assert session.spec == replace(SPEC, seed=seed, kinds=("gaussian-noise", "jpeg"))
+    session.set_settings(replace(SETTINGS, seed=seed))
+    training_panel.form.editors["block"].setValue(4)
+    assert session.settings == replace(SETTINGS, seed=seed, block=4)
+
+
+@pytest.mark.parametrize("text", ["", "-1", "1.5", "abc", "²", str(2**63), "9" * 30])
+def test_what_is_no_seed_is_said(
+    with_dataset: Studio, dataset_panel: DatasetPanel, training_panel: TrainingPanel, text: str
+) -> None:
+    for edit in (dataset_panel.seed_box, training_panel.form.editors["seed"]):
+        edit.setText(text)
+        edit.editingFinished.emit()
+        assert edit.property("wrong")
+    assert "seed" in dataset_panel.problem_label.text()
+    assert not dataset_panel.list_edit.property("wrong")
+    assert "seed" in training_panel.form.problems
+    assert (with_dataset.session.spec, with_dataset.session.settings) == (SPEC, SETTINGS)
 
 
 @pytest.mark.parametrize("text", ["", "a, b", "45, 45", "-1", "1e9", "nan", "45,"])
@@ -327,6 +374,28 @@ def test_a_dataset_is_saved_and_imported(qtbot: QtBot, with_dataset: Studio, tmp
     assert panel.state == step.DONE
 
 
+def test_of_two_saves_none_is_dropped(qtbot: QtBot, with_run: Studio, tmp_path: Path) -> None:
+    actions, run = with_run.actions, with_run.session.run
+    for name in ("one", "two"):
+        actions.save_dataset(tmp_path / name)
+        actions.save_model(run, tmp_path / f"{name}.isca")
+        actions.save_answers(tmp_path / f"{name}.csv")
+    with_run.rest(qtbot)
+    assert not with_run.errors
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names >= {"one", "two", "one.isca", "two.isca", "one.csv", "two.csv"}
+
+
+def test_an_import_does_not_end_what_is_being_made(
+    qtbot: QtBot, with_reference: Studio, tmp_path: Path
+) -> None:
+    with_reference.actions.generate()
+    with_reference.actions.import_folder(tmp_path)
+    assert "already" in with_reference.session.messages[-1].text
+    with_reference.rest(qtbot)
+    assert with_reference.session.dataset is not None
+
+
 def test_stale_is_shown_in_word_and_mark(with_dataset: Studio, qtbot: QtBot) -> None:
     panel = shown(qtbot, with_dataset, DatasetPanel)
     with_dataset.session.set_reference(
@@ -399,7 +468,8 @@ def test_a_wrong_field_does_not_outlive_what_it_was_wrong_in(
         assert list(form.problems) == ["rho"]
 
     type_nonsense()
-    form.editors["seed"].setValue(7)  # another field is taken all the same, and not blamed
+    form.editors["seed"].setText("7")
+    form.editors["seed"].editingFinished.emit()  # another field is taken all the same, and not blamed
     assert session.settings.seed == 7
     assert list(form.problems) == ["rho"]
     for other in (TrainingSettings(method="pca"), TrainingSettings(rho=0.5)):  # by a preset, undo or project
@@ -455,6 +525,14 @@ def test_presets(with_dataset: Studio, qtbot: QtBot, tmp_path: Path) -> None:
     choose("As published")
     choose("mine")
     assert session.settings == TrainingSettings(components=2, eta=0.3)
+    panel.form.editors["components"].setValue(100)
+    assert panel.form.problems
+    panel.name_edit.setText("wrong")
+    panel.name_edit.returnPressed.emit()
+    assert "wrong" not in preferences.presets, "it would hold other values than those shown"
+    choose("mine")
+    assert panel.form.problems == {}
+    assert panel.form.editors["components"].value() == 2
     assert Preferences(tmp_path / "p.json").presets == {"mine": session.settings}
 
 
@@ -506,6 +584,14 @@ def test_resume_says_why_not(qtbot: QtBot, with_run: Studio) -> None:
     assert panel.state == step.STALE
     session.set_settings(replace(SETTINGS, epochs=20))
     assert panel.resume_button.isEnabled()
+    run = session.run
+    session.replace_run(replace(run, model=replace(run.model, end=CONVERGED)))
+    assert "lower tolerance" in panel.resume_button.toolTip()
+    session.set_settings(replace(SETTINGS, epochs=20, tolerance=1e-9))
+    assert panel.resume_button.isEnabled()
+    session.replace_run(replace(run, model=replace(run.model, end=STOPPED)))
+    session.set_settings(replace(SETTINGS, epochs=3))
+    assert "all these epochs" in panel.resume_button.toolTip()
 
 
 def test_a_training_that_fails_is_said_and_the_next_one_works(
@@ -518,6 +604,8 @@ def test_a_training_that_fails_is_said_and_the_next_one_works(
     assert with_dataset.errors
     assert training_panel.state == step.FAILED
     assert session.live is None
+    session.set_work(session.work)  # another project
+    assert training_panel.state == step.EMPTY
     session.set_settings(SETTINGS)
     click(qtbot, training_panel.train_button)
     qtbot.waitUntil(lambda: session.run is not None)
@@ -732,6 +820,31 @@ def test_the_status_bar_shows_the_job_and_stops_it(qtbot: QtBot, with_dataset: S
     bar.show_zoom(2.0)
     assert bar.pixel_label.text() == "x 5  y 3  0.412"
     assert bar.zoom_label.text() == "200 %"
+
+
+def test_esc_stops_what_the_status_bar_shows(qtbot: QtBot, with_dataset: Studio) -> None:
+    session, jobs = with_dataset.session, with_dataset.jobs
+
+    def endless() -> Generator[Progress, None, None]:
+        while True:
+            yield Progress(0, 1, "writing")
+
+    session.set_settings(TrainingSettings(epochs=1_000_000))
+    with_dataset.actions.train()
+    qtbot.waitUntil(lambda: session.live is not None and len(session.live.steps) > 2, timeout=60_000)
+    jobs.start("looking", "Looking", endless)
+    jobs.start("project", "Saving work.iscaproj", endless, writes=True)
+    with_dataset.actions.stop()
+    assert jobs.job("training").stopping
+    assert jobs.running("project")
+    assert jobs.running("looking")
+    with_dataset.actions.stop()
+    assert not jobs.running("looking")
+    assert jobs.running("project"), "a file comes last"
+    with_dataset.actions.stop()
+    assert not jobs.running("project")
+    assert session.messages[-1].text.startswith("Saving work.iscaproj was stopped.")
+    with_dataset.rest(qtbot, 60_000)
 
 
 def test_messages_are_listed_with_details_that_can_be_copied(qtbot: QtBot, studio: Studio) -> None:

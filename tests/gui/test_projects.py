@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
 
 from isca_gui import app as program
 from isca_gui import parts
-from isca_gui.core import project, strength
+from isca_gui.core import project, strength, training
 from isca_gui.core.evaluation import leave_one_out
 from isca_gui.core.progress import run as finish
 from isca_gui.core.recognition import Recogniser
@@ -180,6 +180,54 @@ def test_a_picture_that_was_left_out_stays_left_out(
     other.docks["confusion"].widget().open_picture(1, 3)
     rest(qtbot, other)
     assert len(other.session.tested) == len(worked.session.tested), "it is there already"
+
+
+def test_a_picture_is_left_out_of_any_run_that_knows_it(
+    qtbot: QtBot, worked: MainWindow, small: Dataset
+) -> None:
+    session = worked.session
+    worked.docks["confusion"].widget().open_picture(1, 3)
+    rest(qtbot, worked)
+    before = session.test
+
+    def again(made: Dataset | None) -> Model | None:
+        model = finish(training.train(made, SETTINGS)) if made is not None else None
+        if model is not None:
+            session.add_model("other", model)
+        else:
+            session.select_run(1)
+        worked.commands_.recognise_again([session.test])
+        rest(qtbot, worked)
+        return model
+
+    order = [0, *range(len(small.entries) - 1, 0, -1)]
+    entries = tuple(small.entries[number] for number in order)
+    model = again(replace(small, pictures=small.pictures[order], entries=entries))
+    assert session.test.left_out == order.index(3)
+    assert session.test.name == before.name.replace("ISCA 1", "other")
+    wanted = Recogniser(model).leave_one_out(order.index(3))
+    np.testing.assert_array_equal(session.test.recognition.distances, wanted.distances)
+    again(replace(small, pictures=np.ascontiguousarray(small.pictures[:, ::-1])))
+    assert session.test.name == before.name.partition(" left out")[0], "that run has never seen it"
+    again(None)
+    assert (session.test.name, session.test.left_out) == (before.name, 3)
+    np.testing.assert_array_equal(session.test.recognition.distances, before.recognition.distances)
+
+
+@pytest.mark.parametrize("saves", [1, 2])
+def test_new_work_does_not_come_into_the_file_that_is_being_written(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, saves: int
+) -> None:
+    save(qtbot, worked, tmp_path / f"all{SUFFIX}")
+    before = everything(tmp_path)
+    for _ in range(saves):
+        worked.projects.save()
+    worked.projects.new()
+    rest(qtbot, worked)
+    assert worked.session.reference is None
+    assert (worked.projects.path, worked.projects.unsaved) == ("", False)
+    worked.session.set_spec(DatasetSpec(("blur",), (50.0,)))
+    assert everything(tmp_path) == before
 
 
 def test_a_truth_told_while_the_pictures_of_a_project_are_recognised_stays_told(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from PySide6.QtWidgets import QMessageBox
+from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from isca_gui import app as program
 from isca_gui import safety, work_files
@@ -309,6 +309,24 @@ def test_restoring_that_is_stopped_is_offered_again(qtbot: QtBot, window: MainWi
     window.notice.buttons[0].click()
     qtbot.waitUntil(lambda: not folder.exists(), timeout=20_000)
     assert len(window.session.runs) == 1
+
+
+def test_where_the_question_before_it_is_cancelled_it_is_offered_again(
+    qtbot: QtBot, window: MainWindow, work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leave(work)
+    window.session.set_work(replace(work, runs=()))
+    window.projects.mark_changed()
+    window.recovery.look()
+    qtbot.waitUntil(window.notice.isVisible)
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: ("", ""))  # Save, and then no name
+    for button in (QMessageBox.StandardButton.Cancel, QMessageBox.StandardButton.Save):
+        window.notice.buttons[0].click()
+        (box,) = (each for each in window.findChildren(QMessageBox) if each.isVisible())
+        box.button(button).click()
+        assert len(window.notice.buttons) == 3
+        rest(qtbot, window)
+    assert window.session.runs == ()
 
 
 def test_it_belongs_to_its_file_again(qtbot: QtBot, window: MainWindow, work: Work, tmp_path: Path) -> None:

@@ -68,6 +68,25 @@ def find(window: MainWindow) -> Palette:
 # --- what is brought to the front ---------------------------------------------------------------------------
 
 
+def test_a_click_on_what_cannot_be_done_does_nothing(qtbot: QtBot, window: MainWindow) -> None:
+    begun: list[bool] = []
+    window.projects.begun.connect(lambda: begun.append(True))
+    palette = find(window)
+    items = [palette.list.item(row) for row in range(palette.list.count())]
+    for wanted in (False, True):
+        item = next(
+            each
+            for each in items
+            if bool(each.flags() & Qt.ItemFlag.ItemIsEnabled) == wanted
+            and (not wanted or "New" in each.text())
+        )
+        palette.list.scrollToItem(item)
+        place = palette.list.visualItemRect(item).center()
+        qtbot.mouseClick(palette.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+        assert palette.isVisible() == (not wanted)
+        assert begun == [True] * wanted
+
+
 def test_only_a_reference_is_shown_large_with_one_next_step(qtbot: QtBot, window: MainWindow) -> None:
     viewer = window.docks["pictures"].widget()
     rest(qtbot, window)
