@@ -11,11 +11,11 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from isca_gui import work_files
-from isca_gui.core.lock import Lock, Locked
 from isca_gui.file_names import ask_name
 from isca_gui.panels.ask_save import DISCARD, SAVE, ask_save
 from isca_gui.panels.missing_files import MissingFiles
 from isca_gui.parts import Stamp, Work
+from isca_gui.project_locks import ProjectLocks
 from isca_gui.turns import Turns
 from isca_gui.unsaved import what_is_lost
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from isca_gui.actions import Actions
+    from isca_gui.core.lock import Lock
     from isca_gui.core.project import Project
     from isca_gui.jobs import JobRunner
     from isca_gui.preferences import Preferences
@@ -62,8 +63,7 @@ class Projects(QObject):
         self._preferences, self._view, self._widget = preferences, view, parent
         self.path = ""  # empty: it has no file yet
         self.locked_out = ""  # why the file may not be written, if it may not
-        self._lock: Lock | None = None
-        self._next_lock: Lock | None = None  # of the file that is being written, or was when that was stopped
+        self._locks = ProjectLocks()
         self._kept: Kept | None = None
         self._saved_as: Stamp | None = session.stamp
         self._told: tuple[str, bool, str] = ("", False, "")
@@ -165,7 +165,7 @@ class Projects(QObject):
             ).open()  # fmt: skip
             return
         work, kept = found
-        lock, why_not = self._locked(path)
+        lock, why_not = self._locks.take(path)
         self._put(work)
         self._belong(path, lock, why_not)
         self._now_saved(kept)
@@ -191,7 +191,7 @@ class Projects(QObject):
 
     def restore(self, work: Work, project: Project, path: str) -> None:
         """Take work that was not saved when the program ended, as changes of its file if it had one."""
-        lock, why_not = self._locked(path) if path else (None, "")
+        lock, why_not = self._locks.take(path) if path else (None, "")
         self._put(work)
         self._belong(path, lock, why_not)
         self._kept = None
@@ -262,7 +262,7 @@ class Projects(QObject):
         return ask_name(self._widget, title, proposed, suffix, wanted)
 
     def _write(self, path: str, then: Then = None, otherwise: Then = None, *, copy: bool = False) -> None:
-        lock, why_not = self._locked(path)
+        lock, why_not = self._locks.take(path)
         if why_not:
             self._session.say("error", f"{why_not} Choose another name.")
             if otherwise is not None:
@@ -270,14 +270,13 @@ class Projects(QObject):
             return
         work, stamp, kept = self._session.work, self._session.stamp, self._kept
         view, layout = self._view()
-        self._next_lock = lock
+        self._locks.set_next(lock)
 
         def done(written: Kept) -> None:
             self._preferences.add_recent_project(path)
             self._session.say("info", f"The project was saved as '{path}'.")
-            self._next_lock = None
             if copy:
-                self._release(lock)
+                self._locks.set_next(None)
                 return
             self._belong(path, lock, "")
             self._kept, self._saved_as = written, stamp
@@ -287,7 +286,7 @@ class Projects(QObject):
                 then()
 
         def failed(_: Exception) -> None:
-            self._forget_next()
+            self._locks.set_next(None)
             if otherwise is not None:
                 otherwise()
 
@@ -353,7 +352,6 @@ class Projects(QObject):
 
     def close(self) -> None:
         """Give the file free for others."""
-        self._forget_next()
         self._belong(self.path, None, self.locked_out)
 
     def _now_saved(self, kept: Kept | None) -> None:
@@ -361,35 +359,10 @@ class Projects(QObject):
         self._tell()
 
     def _belong(self, path: str, lock: Lock | None, why_not: str) -> None:
-        old, self._lock = self._lock, lock
-        self._release(old)
+        self._locks.set_own(lock)
+        self._locks.set_next(None)
         self.path, self.locked_out = path, why_not
         self._tell()
-
-    def _locked(self, path: str) -> tuple[Lock | None, str]:
-        """Take the lock of a project file, or say why it cannot be had."""
-        place = lock_of(path)
-        for ours in (self._lock, self._next_lock):
-            if ours is not None and ours.path == place:
-                return ours, ""
-        self._forget_next()
-        try:
-            return Lock(place), ""
-        except Locked:
-            return None, (
-                f"'{path}' is open in another window of ISCA Studio. Here it can be looked at and "
-                "changed, but not saved; Save as writes it to another file."
-            )
-        except OSError as error:
-            return None, f"'{path}' cannot be written here ({error.strerror or error}); use Save as."
-
-    def _forget_next(self) -> None:
-        lock, self._next_lock = self._next_lock, None
-        self._release(lock)
-
-    def _release(self, lock: Lock | None) -> None:
-        if lock is not None and lock is not self._lock:
-            lock.release()
 
     def _folder(self) -> str:
         recent = [self.path, *self._preferences.recent_projects]
@@ -406,9 +379,3 @@ class Projects(QObject):
         if now != self._told:
             self._told = now
             self.changed.emit()
-
-
-def lock_of(path: str) -> Path:
-    """Give the file whose lock is that of a project: hidden, beside it."""
-    real = Path(os.path.realpath(path))
-    return real.with_name(f".{real.name}.lock")

@@ -26,7 +26,8 @@ from isca_gui.core.recognition import Recogniser
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.panels.missing_files import MissingFiles
 from isca_gui.preferences import Preferences
-from isca_gui.projects import PACKED, SUFFIX, lock_of
+from isca_gui.project_locks import lock_of
+from isca_gui.projects import PACKED, SUFFIX
 from isca_gui.session import Reference, Refused
 
 from .conftest import SETTINGS, SPEC, rest

@@ -1,0 +1,53 @@
+"""Who may write a project's file: one window at a time."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from isca_gui.core.lock import Lock, Locked
+
+
+class ProjectLocks:
+    """The lock of the file that the work belongs to, and that of the file which is being written."""
+
+    def __init__(self) -> None:
+        self._own: Lock | None = None
+        self._next: Lock | None = None  # of the file that is being written, or was when that was stopped
+
+    def take(self, path: str) -> tuple[Lock | None, str]:
+        """Take the lock of a project file, or say why it cannot be had."""
+        place = lock_of(path)
+        for ours in (self._own, self._next):
+            if ours is not None and ours.path == place:
+                return ours, ""
+        self.set_next(None)
+        try:
+            return Lock(place), ""
+        except Locked:
+            return None, (
+                f"'{path}' is open in another window of ISCA Studio. Here it can be looked at and "
+                "changed, but not saved; Save as writes it to another file."
+            )
+        except OSError as error:
+            return None, f"'{path}' cannot be written here ({error.strerror or error}); use Save as."
+
+    def set_next(self, lock: Lock | None) -> None:
+        """Note the lock of the file that is being written; the one noted before is given free."""
+        old, self._next = self._next, lock
+        self._release(old)
+
+    def set_own(self, lock: Lock | None) -> None:
+        """Note the lock of the file that the work belongs to; the one before is given free."""
+        old, self._own = self._own, lock
+        self._release(old)
+
+    def _release(self, lock: Lock | None) -> None:
+        if lock is not None and lock not in (self._own, self._next):
+            lock.release()
+
+
+def lock_of(path: str) -> Path:
+    """Give the file whose lock is that of a project: hidden, beside it."""
+    real = Path(os.path.realpath(path))
+    return real.with_name(f".{real.name}.lock")
