@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from isca_gui.jobs import Failure, JobRunner
     from isca_gui.panels.step import StepPanel
     from isca_gui.preferences import Preferences
-    from isca_gui.session import Message, Session
+    from isca_gui.session import LiveRun, Message, Session
 
 TITLE = "ISCA Studio"
 
@@ -54,7 +54,8 @@ class MainWindow(ArrangedWindow):
         self.session, self.jobs, self.commands_ = session, jobs, actions
         self.preferences = preferences
         self._seen = WeakSet[PictureCanvas]()  # whose pixel and zoom are shown already
-        self._unread = self._last_live = 0
+        self._unread = 0
+        self._last_live: LiveRun | None = None
         self._leaving = False  # the user was asked about what is not saved
         self._left: object = None  # what there was then
         self.setWindowTitle(TITLE)
@@ -165,8 +166,9 @@ class MainWindow(ArrangedWindow):
 
     def _on_runs_changed(self) -> None:
         live = self.session.live
-        if live is not None and live.number != self._last_live:  # a training begins
-            self._last_live = live.number
+        begins = live is not None and live is not self._last_live
+        self._last_live = live
+        if begins:
             self.bring("convergence")
 
     def _on_answered(self, _: int = 0) -> None:

@@ -69,6 +69,7 @@ class Projects(QObject):
         self._told: tuple[str, bool, str] = ("", False, "")
         self._waiting: Callable[[], object] | None = None  # for the training to be stopped
         self._discarded = False
+        self._generation = 0  # of the work that is shown: what is asked for one must not be done to another
         self.turns = Turns(jobs, JOB, self)
         for signal in (
             *(session.reference_changed, session.spec_changed, session.settings_changed),
@@ -104,10 +105,11 @@ class Projects(QObject):
         self.guard(begin)
 
     def _begin_anew(self) -> None:
-        self._put(Work(self._session.spec, self._session.settings))
-        self._belong("", None, "")
-        self._now_saved(None)
-        self.begun.emit()
+        with self.turns.paused():
+            self._put(Work(self._session.spec, self._session.settings))
+            self._belong("", None, "")
+            self._now_saved(None)
+            self.begun.emit()
         self._session.say("info", "A new project was begun, with the settings as they were.")
 
     def ask_open(self) -> None:
@@ -127,17 +129,18 @@ class Projects(QObject):
         if target.endswith(PACKED):
             self.guard(lambda: self._load_packed(target))
         else:
-            self.guard(lambda: self._load(target, target))
+            self.guard(lambda: self._load(target, target, self.mark))
 
-    def _load(self, path: str, source: str | Project, changed: bool = False) -> None:
+    def _load(self, path: str, source: str | Project, before: object, changed: bool = False) -> None:
+        """Open a project; `before` is the mark of what may be lost by it."""
+
         def put(found: Any) -> None:
-            self._on_loaded(path, found, changed)
+            self._on_loaded(path, found, before, changed)
 
-        self._read(path, lambda: work_files.open_or_tell(source), put)
+        self._read(path, lambda: work_files.open_or_tell(source), put, before)
 
-    def _read(self, path: str, read: Callable[[], Any], put: Callable[[Any], object]) -> None:
+    def _read(self, path: str, read: Callable[[], Any], put: Callable[[Any], object], before: object) -> None:
         """Read work beside the window and put it in the place of what is there."""
-        before = self.mark
 
         def begin() -> None:
             self._jobs.start(
@@ -154,54 +157,57 @@ class Projects(QObject):
             self.restore(*found, "")
             self._session.say("info", f"'{path}' was unpacked. Save it to go on with it as a project.")
 
-        self._read(path, lambda: work_files.load_packed(path), done)
+        self._read(path, lambda: work_files.load_packed(path), done, self.mark)
 
-    def _on_loaded(self, path: str, found: Any, changed: bool) -> None:
+    def _on_loaded(self, path: str, found: Any, before: object, changed: bool) -> None:
         if isinstance(found, work_files.Lost):
             MissingFiles(
                 Path(path).name, found.missing, self._widget,
-                lambda folder: self._relocate(path, found, folder),
-                lambda: self._give_up(path, found),
+                lambda folder: self._relocate(path, found, before, folder),
+                lambda: self._give_up(path, found, before),
             ).open()  # fmt: skip
             return
         work, kept = found
         lock, why_not = self._locks.take(path)
-        self._put(work)
-        self._belong(path, lock, why_not)
-        self._now_saved(kept)
-        if changed:
-            self.mark_changed()
-        self._preferences.add_recent_project(path)
-        self.opened.emit(kept.project)
-        self._recollect(work)
+        with self.turns.paused():
+            self._put(work)
+            self._belong(path, lock, why_not)
+            self._now_saved(kept)
+            if changed:
+                self.mark_changed()
+            self._preferences.add_recent_project(path)
+            self.opened.emit(kept.project)
+            self._recollect(work)
         if why_not:
             self._session.say("warning", why_not)
         else:
             self._session.say("info", f"The project '{path}' was opened.")
 
-    def _relocate(self, path: str, lost: Lost, folder: str) -> None:
+    def _relocate(self, path: str, lost: Lost, before: object, folder: str) -> None:
         from isca_gui.core.project import relocate
 
-        self._load(path, relocate(lost.project, folder), changed=True)
+        self._load(path, relocate(lost.project, folder), before, changed=True)
 
-    def _give_up(self, path: str, lost: Lost) -> None:
+    def _give_up(self, path: str, lost: Lost, before: object) -> None:
         from isca_gui.core.project import without
 
-        self._load(path, without(lost.project, lost.missing), changed=True)
+        self._load(path, without(lost.project, lost.missing), before, changed=True)
 
     def restore(self, work: Work, project: Project, path: str) -> None:
         """Take work that was not saved when the program ended, as changes of its file if it had one."""
         lock, why_not = self._locks.take(path) if path else (None, "")
-        self._put(work)
-        self._belong(path, lock, why_not)
-        self._kept = None
-        self.mark_changed()
-        self.opened.emit(project)
-        self._recollect(work)
+        with self.turns.paused():
+            self._put(work)
+            self._belong(path, lock, why_not)
+            self._kept = None
+            self.mark_changed()
+            self.opened.emit(project)
+            self._recollect(work)
 
     def _put(self, work: Work) -> None:
         """Let nothing that is under way for the old work come into the new one."""
         self._waiting = None
+        self._generation += 1
         self._jobs.drop(*_OF_THIS_WORK)
         self._session.set_work(work)
 
@@ -225,29 +231,43 @@ class Projects(QObject):
     def save(self, then: Then = None, otherwise: Then = None) -> None:
         """Write the project to its file; one that has none, or may not write it, is asked for another."""
         if self.path and not self.locked_out:
-            self.turns.take(lambda: self._write(self.path, then, otherwise))
+            self._in_turn(self._generation, lambda: self._write(self.path, then, otherwise), otherwise)
         else:
             self.save_as(then, otherwise)
 
     def save_as(self, then: Then = None, otherwise: Then = None) -> None:
         """Ask for a file and go on with that one; `otherwise` is done where it is not written."""
-        path = self._asked_name("Save the project as")
+        shown, path = self._generation, self._asked_name("Save the project as")
         if path:
-            self.turns.take(lambda: self._write(path, then, otherwise))
+            self._in_turn(shown, lambda: self._write(path, then, otherwise), otherwise)
         elif otherwise is not None:
             otherwise()
 
     def save_copy(self) -> None:
         """Ask for a file and write a copy with all its files; the work goes on with the present one."""
-        path = self._asked_name("Save a copy of the project")
+        shown, path = self._generation, self._asked_name("Save a copy of the project")
         if path:
-            self.turns.take(lambda: self._write(path, copy=True))
+            self._in_turn(shown, lambda: self._write(path, copy=True))
 
     def save_packed(self) -> None:
         """Ask for a file and write everything into that one; the work goes on with the present project."""
-        path = self._asked_name("Save the project as one file", PACKED, PACKED_FILTER)
+        title = "Save the project as one file"
+        shown, path = self._generation, self._asked_name(title, PACKED, PACKED_FILTER)
         if path:
-            self.turns.take(lambda: self._write_packed(path))
+            self._in_turn(shown, lambda: self._write_packed(path))
+
+    def _in_turn(self, shown: int, write: Callable[[], object], otherwise: Then = None) -> None:
+        """Write when it is its turn, unless other work is shown by then than when it was asked for."""
+
+        def begin() -> None:
+            if shown == self._generation:
+                write()
+                return
+            self._session.say("warning", "Nothing was saved: other work has come in the place of it.")
+            if otherwise is not None:
+                otherwise()
+
+        self.turns.take(begin)
 
     def _write_packed(self, path: str) -> None:
         work, (view, layout), kept = self._session.work, self._view(), self._kept
@@ -302,12 +322,7 @@ class Projects(QObject):
         """What there is now, to be compared with what there is later; None: it was discarded."""
         return None if self._discarded else (self._session.stamp, self._session.live)
 
-    def guard_since(
-        self,
-        mark: object,
-        then: Callable[[], object],
-        otherwise: Then = None,
-    ) -> None:
+    def guard_since(self, mark: object, then: Callable[[], object], otherwise: Then = None) -> None:
         """Do what was asked for at the time of a mark; ask about what was done since then."""
         then() if mark in (None, self.mark) else self.guard(then, otherwise)
 

@@ -71,6 +71,8 @@ class Recovery(QObject):
         live = self._session.live
         ended = self._live and (live is None or live.number != self._live)
         self._live = live.number if live is not None else 0
+        if live is None:
+            self._written_epoch = (0, 0)  # another project's run may have the same number
         self._now() if ended else self._later()
 
     def _later(self) -> None:
@@ -96,7 +98,7 @@ class Recovery(QObject):
             self._safe.empty()
             return
         work, (view, layout), path, kept = self._session.work, self._view(), self._projects.path, self._kept
-        live, ended = self._snapshot(), self._session.live is None
+        live, ended, adopted = self._snapshot(), self._session.live is None, tuple(self._adopted)
 
         def make() -> Generator[Any, None, Any]:
             try:
@@ -107,10 +109,12 @@ class Recovery(QObject):
         self.busy, self._last = True, time.monotonic()
         # It ends by itself: Stop is for what the user has begun.
         self._jobs.run(
-            JOB, "Keeping your work safe", make, done=lambda result: self._on_kept(result, live, ended)
-        )
+            JOB, "Keeping your work safe", make,
+            done=lambda result: self._on_kept(result, live, ended, adopted),
+        )  # fmt: skip
 
-    def _on_kept(self, result: Any, live: Snapshot | None, ended: bool) -> None:
+    def _on_kept(self, result: Any, live: Snapshot | None, ended: bool, adopted: tuple[Orphan, ...]) -> None:
+        """Note what is in safety; `adopted` was restored before it was written, and is in it."""
         self.busy = False
         if isinstance(result, Exception):
             self._kept = None
@@ -126,9 +130,9 @@ class Recovery(QObject):
             self._written_epoch = live.number, live.state.epoch
         if ended and self._session.live is None:  # its run is in what has just been written
             self._safe.forget_training()
-        for orphan in self._adopted:
+        for orphan in adopted:
             self._remove(orphan)
-        self._adopted = []
+            self._adopted.remove(orphan)
         if not self._projects.unsaved:
             self._safe.empty()
         self.kept.emit()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import deque
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from isca_gui.jobs import JobRunner
 
@@ -20,6 +21,7 @@ class Turns(QObject):
         super().__init__(parent)
         self._jobs, self._name = jobs, name
         self._next: deque[Callable[[], object]] = deque()
+        self._paused = False
         jobs.changed.connect(self._on_jobs_changed)
 
     def take(self, begin: Callable[[], object]) -> None:
@@ -27,6 +29,16 @@ class Turns(QObject):
         self._next.append(begin)
         self._on_jobs_changed()
 
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Begin nothing in the middle of something else, whatever jobs end by it."""
+        outer, self._paused = self._paused, True
+        try:
+            yield
+        finally:
+            self._paused = outer
+            self._on_jobs_changed()
+
     def _on_jobs_changed(self) -> None:
-        while self._next and not self._jobs.running(self._name):
+        while self._next and not self._paused and not self._jobs.running(self._name):
             self._next.popleft()()

@@ -199,16 +199,19 @@ class ConfusionViewer(Viewer):
             Thing("confusion", "table", table=self.rows),
         )
 
-    def _first(self) -> ConfusionMatrix | None:
-        return next(iter(self.matrices.values()), None)
+    def _chosen(self) -> ConfusionMatrix | None:
+        """Give the matrix of the selected run, or the first where that has none."""
+        run = self.session.run
+        selected = self.matrices.get(run.number) if run is not None else None
+        return selected or next(iter(self.matrices.values()), None)
 
     def _image(self) -> QImage | None:
-        first = self._first()
-        return first.drawn() if first is not None else None
+        chosen = self._chosen()
+        return chosen.drawn() if chosen is not None else None
 
     def _svg(self) -> bytes:
-        first = self._first()
-        return first.svg() if first is not None else b""
+        chosen = self._chosen()
+        return chosen.svg() if chosen is not None else b""
 
     def rows(self) -> list[tuple[object, ...]]:
         """Give all matrices that are shown as one table."""

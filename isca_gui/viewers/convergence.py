@@ -72,6 +72,8 @@ class ConvergenceViewer(Viewer):
     def redraw(self) -> None:
         """Bring the curves in line with the session's runs."""
         wanted = {run.number: run for run in self.session.runs[-MOST_RUNS:]}
+        if (selected := self.session.run) is not None:
+            wanted[selected.number] = selected
         live = self.session.live
         numbers = {*wanted, *([live.number] if live else [])}
         for number in set(self.tracks) - numbers:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from isca_gui.viewers.commands import classify_command
 from isca_gui.viewers.export import safe_name
+from isca_gui.viewers.vote_drawing import GUESS_FIRST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -108,6 +109,9 @@ class Results(QObject):
 
     def _recognised(self) -> bool:
         test = self._session.test
+        if test is not None and test.secret:
+            self._session.say("warning", GUESS_FIRST)
+            return False
         if test is None or test.recognition is None:
             gone = test is not None and test.verdict is not None
             self._session.say("warning", _NO_RUN if gone else _NO_TEST)

@@ -279,9 +279,13 @@ class RunsViewer(Viewer):
         box.setInformativeText("Its model and evaluation are lost unless you export it first.")
         yes = box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
         box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
-        number = run.number
-        yes.clicked.connect(lambda: self.session.remove_run(number))
+        yes.clicked.connect(lambda: self._delete(run))
         box.open()
+
+    def _delete(self, asked: Run) -> None:
+        run = self.session.run_of(asked.number)
+        if run is not None and run.model is asked.model:  # not one of a project that was opened meanwhile
+            self.session.remove_run(run.number)
 
     def _on_export_chosen(self, run: Run, path: str) -> None:
         self.actions_.save_model(run, path if Path(path).suffix else f"{path}.isca")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
+    QApplication,
     QButtonGroup,
     QHBoxLayout,
     QLabel,
@@ -63,6 +64,7 @@ class VoteMapViewer(Viewer):
         self._tested: Tested | None = None
         self._spacing = 1  # of the patterns drawn
         self._newest = Newest(jobs, "vote map", "Drawing the map", self)
+        self._save_when_drawn = False
         self._build()
         kept = {"map": looks.one_of(self.maps), "opacity": looks.slider(self.opacity)}
         self.looks.keep(**kept, view=looks.view(self.canvas.view))
@@ -71,6 +73,9 @@ class VoteMapViewer(Viewer):
             *(session.dataset_changed, session.reference_changed, session.stale_changed),
         ):
             signal.connect(self.outdated)
+        application = QApplication.instance()
+        if isinstance(application, QApplication):
+            application.focusChanged.connect(self._on_focus_changed)
 
     def needs(self) -> NextStep | None:
         """Need a trained model and a test picture."""
@@ -236,6 +241,8 @@ class VoteMapViewer(Viewer):
         elif self.kind == SEVERITY and found is not None:
             limit = votes_picture.severity_limit(found)
             self.bar.set_scale(votes_picture.SEVERITY_COLOURS, 0, limit, "{:.0f}")
+        if self._save_when_drawn:
+            self.ask_save_map()
 
     def _describe(self, tested: Tested) -> None:
         secret, verdict = tested.secret, tested.verdict
@@ -298,8 +305,10 @@ class VoteMapViewer(Viewer):
         self.session.say("info", "The verdict is on the clipboard.")
 
     def ask_save_map(self) -> None:
-        """Ask for a file and save the map."""
-        self.exporter.ask(self._things()[0])
+        """Ask for a file and save the map, when that of the selected picture is drawn."""
+        self._save_when_drawn = self._newest.busy
+        if not self._save_when_drawn:
+            self.exporter.ask(self._things()[0])
 
     def ask_save_votes(self) -> None:
         """Ask for a file and save the votes of all blocks."""
@@ -329,6 +338,9 @@ class VoteMapViewer(Viewer):
         """Do not stay without the map when Space is released elsewhere."""
         self.canvas.set_overlay_shown(True)
         super().hideEvent(event)
+
+    def _on_focus_changed(self, _: QWidget | None, __: QWidget | None) -> None:
+        self.canvas.set_overlay_shown(True)  # who has the keyboard now hears of Space what we do not
 
 
 if __name__ == "__main__":

@@ -23,10 +23,11 @@ from isca_gui.core.distortions import ORIGINAL, TABLE
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.main_window import VIEWERS, MainWindow
 from isca_gui.panels.step import DONE
+from isca_gui.parts import Work
 from isca_gui.preferences import Preferences
 from isca_gui.session import Reference
 
-from .conftest import SETTINGS, fill, rest
+from .conftest import SETTINGS, SPEC, fill, in_front, rest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,6 +73,17 @@ def test_every_key_is_that_of_one_action(window: MainWindow) -> None:
     keys = ("Ctrl+O", "Ctrl+G", "Ctrl+T", "Esc", "Ctrl+R", "Ctrl+Z", "Ctrl+Shift+Z", "F1", "F11")
     for key in (*keys, "Ctrl+Q", "Ctrl+V"):
         assert action_of(window, key).text(), key
+
+
+def test_the_first_training_of_the_next_project_is_shown_too(
+    window: MainWindow, picture: NDArray[np.float32], small: Dataset, model: Model
+) -> None:
+    for _ in range(2):
+        fill(window, picture, small, model, runs=0)
+        window.show_viewer("messages")
+        window.session.begin_run(SETTINGS)
+        assert in_front(window, "convergence")
+        window.session.set_work(Work(SPEC, SETTINGS))
 
 
 def test_the_whole_way_by_keys(qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32]) -> None:

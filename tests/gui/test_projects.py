@@ -215,6 +215,82 @@ def test_a_picture_is_left_out_of_any_run_that_knows_it(
     np.testing.assert_array_equal(session.test.recognition.distances, before.recognition.distances)
 
 
+@pytest.fixture
+def two(qtbot: QtBot, worked: MainWindow, tmp_path: Path) -> tuple[Path, Path, dict[str, bytes]]:
+    """Two projects, the second with fewer runs; the first is open. And all their bytes."""
+    (tmp_path / "all").mkdir()
+    first = save(qtbot, worked, tmp_path / "all" / f"first{SUFFIX}")
+    worked.session.remove_run(3)
+    second = save(qtbot, worked, tmp_path / "all" / f"second{SUFFIX}")
+    worked.projects.open(first)
+    rest(qtbot, worked)
+    return first, second, everything(first.parent)
+
+
+def test_a_save_asked_for_while_a_project_opens_does_not_mix_them(
+    qtbot: QtBot, worked: MainWindow, two: tuple[Path, Path, dict[str, bytes]]
+) -> None:
+    first, second, before = two
+    worked.projects.open(second)
+    worked.projects.save()
+    rest(qtbot, worked)
+    assert (worked.projects.path, worked.projects.unsaved) == (str(second), False)
+    assert [run.number for run in worked.session.runs] == [1]
+    worked.projects.save()
+    rest(qtbot, worked)
+    assert everything(first.parent) == before
+
+
+def test_a_file_named_for_other_work_is_not_written(
+    qtbot: QtBot, worked: MainWindow, two: tuple[Path, Path, dict[str, bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    first, second, before = two
+
+    def meanwhile(*_: object) -> tuple[str, str]:
+        rest(qtbot, worked)  # the other project comes behind the dialog
+        return str(first.with_name(f"third{SUFFIX}")), ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", meanwhile)
+    for work in (worked.projects.save_as, worked.projects.save_copy, worked.projects.save_packed):
+        worked.projects.open(second)
+        work()
+        rest(qtbot, worked)
+        assert worked.projects.path == str(second)
+        assert "Nothing was saved" in worked.session.messages[-1].text
+        worked.projects.open(first)
+        rest(qtbot, worked)
+    assert everything(first.parent) == before
+
+
+def test_a_save_after_new_is_of_the_new_work(
+    qtbot: QtBot, worked: MainWindow, two: tuple[Path, Path, dict[str, bytes]]
+) -> None:
+    first, _, before = two
+    worked.projects.save()
+    worked.projects.new()
+    worked.projects.save()
+    rest(qtbot, worked)
+    assert (worked.projects.path, worked.session.runs) == ("", ())
+    assert everything(first.parent) == before
+
+
+def test_work_that_ends_while_missing_files_are_looked_for_is_asked_about(
+    qtbot: QtBot, moved: tuple[MainWindow, Path], done: parts.Work
+) -> None:
+    window, path = moved
+    window.session.set_reference(done.reference)
+    window.session.add_tested(replace(done.tested[0], run=0))
+    dialogs()[0].without_button.click()
+    rest(qtbot, window)
+    answer(QMessageBox.StandardButton.Cancel)
+    rest(qtbot, window)
+    assert window.projects.path != str(path)
+    assert [test.name for test in window.session.tested] == ["blurred"]
+    window.projects.mark_changed()
+    window.session.set_work(parts.Work(SPEC, SETTINGS))
+
+
 @pytest.mark.parametrize("saves", [1, 2])
 def test_new_work_does_not_come_into_the_file_that_is_being_written(
     qtbot: QtBot, worked: MainWindow, tmp_path: Path, saves: int

@@ -329,6 +329,27 @@ def test_where_the_question_before_it_is_cancelled_it_is_offered_again(
     assert window.session.runs == ()
 
 
+def test_what_is_restored_stays_in_safety_until_it_is_in_ours(
+    qtbot: QtBot, window: MainWindow, work: Work
+) -> None:
+    folder = leave(work)
+    window.recovery.look()
+    qtbot.waitUntil(window.notice.isVisible)
+    fill(window, replace(work, runs=(), run=0))
+    window.projects._saved_as = window.session.stamp  # nothing to ask about
+    window.projects.mark_changed()
+    window.recovery._timer.stop()
+    window.recovery._on_timer()  # of the work before
+    assert window.recovery.busy
+    (orphan,) = window.recovery._orphans
+    window.recovery._adopted.append(orphan)  # restored while that is under way
+    qtbot.waitUntil(lambda: not window.recovery.busy, timeout=20_000)
+    assert folder.exists()
+    assert window.recovery._adopted == [orphan]
+    window.recovery._adopted.clear()
+    rest(qtbot, window)
+
+
 def test_it_belongs_to_its_file_again(qtbot: QtBot, window: MainWindow, work: Work, tmp_path: Path) -> None:
     path = tmp_path / f"mine{SUFFIX}"
     run(work_files.save(str(path), replace(work, runs=(), run=0), {}, ""))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QDesktopServices, QGuiApplication
@@ -30,7 +31,6 @@ from .conftest import SETTINGS, in_front, rest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import numpy as np
     from numpy.typing import NDArray
     from pytestqt.qtbot import QtBot
 
@@ -347,6 +347,24 @@ def test_the_map_and_the_votes_are_saved_from_the_menu(
         dialog.close()
         rest(qtbot, trained)
     assert image.read(tmp_path / "m.png").shape == (64, 64)
+    # That of the selected picture, also where the map is drawn only now.
+    first = trained.session.test
+    trained.recognise_panel.recognise([str(tmp_path / "m.png")])
+    rest(qtbot, trained)
+    trained.show_viewer("pictures")
+    trained.session.select_tested(first.number)
+    trained.results.save_map()
+    rest(qtbot, trained)
+    dialog = next(each for each in trained.findChildren(QFileDialog) if each.isVisible())
+    dialog.fileSelected.emit(str(tmp_path / "again.png"))
+    dialog.close()
+    rest(qtbot, trained)
+    np.testing.assert_array_equal(image.read(tmp_path / "again.png"), image.read(tmp_path / "m.png"))
+    trained.commands_.mystery()
+    rest(qtbot, trained)
+    trained.results.save_map()
+    assert "mystery" in trained.session.messages[-1].text
+    assert not [each for each in trained.findChildren(QFileDialog) if each.isVisible()]
     assert len((tmp_path / "v.csv").read_text().splitlines()) == 1 + 64
 
 

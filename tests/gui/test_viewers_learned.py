@@ -24,12 +24,12 @@ from isca_gui.core.settings import DatasetSpec, TrainingSettings, parse_levels
 from isca_gui.parts import Work
 from isca_gui.viewers.bases import BasesViewer
 from isca_gui.viewers.commands import dataset_command, run_commands, settings_in_short, train_command
-from isca_gui.viewers.convergence import ConvergenceViewer
+from isca_gui.viewers.convergence import MOST_RUNS, ConvergenceViewer
 from isca_gui.viewers.reconstruction import ReconstructionViewer
 from isca_gui.viewers.runs import NAME, RunsViewer
 from isca_gui.viewers.tracks import FIGURES
 
-from .conftest import opened
+from .conftest import SETTINGS, opened
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -331,6 +331,27 @@ def test_a_run_is_deleted_only_when_confirmed(qtbot: QtBot, with_run: Studio) ->
         qtbot.wait(10)
         assert len(with_run.session.runs) == left
     assert viewer.empty
+
+
+def test_a_run_of_another_project_is_not_deleted(qtbot: QtBot, with_run: Studio, random_model: Model) -> None:
+    viewer = opened(qtbot, with_run, RunsViewer)
+    session = with_run.session
+    viewer.ask_delete()
+    other = replace(session.runs[0], name="of another project", model=random_model)
+    session.set_work(replace(session.work, runs=(other,)))
+    box = viewer.findChild(QMessageBox)
+    next(each for each in box.buttons() if each.text().replace("&", "") == "Delete").click()
+    assert [run.name for run in session.runs] == ["of another project"]
+
+
+def test_the_selected_run_is_always_among_the_curves(qtbot: QtBot, with_run: Studio, model: Model) -> None:
+    viewer = opened(qtbot, with_run, ConvergenceViewer)
+    for _ in range(MOST_RUNS):
+        with_run.session.begin_run(SETTINGS)
+        with_run.session.end_run(model)
+    assert len(viewer.tracks) == MOST_RUNS
+    with_run.session.select_run(1)
+    assert 1 in viewer.tracks
 
 
 def test_stale_runs_are_marked(qtbot: QtBot, with_run: Studio) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QLineEdit
 
 from isca_gui import theme
 from isca_gui.core import training
@@ -90,6 +90,22 @@ def test_space_hides_the_map_while_it_is_held(qtbot: QtBot, votes: VoteMapViewer
     qtbot.keyPress(votes.canvas, Qt.Key.Key_Space)
     assert not votes.canvas._overlay_shown
     qtbot.keyRelease(votes.canvas, Qt.Key.Key_Space)
+    assert votes.canvas._overlay_shown
+
+
+def test_space_released_elsewhere_does_not_leave_the_map_hidden(qtbot: QtBot, votes: VoteMapViewer) -> None:
+    votes.activateWindow()
+    votes.canvas.setFocus()
+    qtbot.waitUntil(votes.canvas.hasFocus)
+    qtbot.keyPress(votes.canvas, Qt.Key.Key_Space)
+    assert not votes.canvas._overlay_shown
+    other = QLineEdit()
+    qtbot.addWidget(other)
+    other.show()
+    other.activateWindow()
+    other.setFocus()
+    qtbot.waitUntil(other.hasFocus)
+    qtbot.keyRelease(other, Qt.Key.Key_Space)
     assert votes.canvas._overlay_shown
 
 
@@ -361,6 +377,10 @@ def test_all_runs_side_by_side_and_the_random_baseline(
     confusion.baseline.click()
     confusion.every.click()
     assert list(confusion.matrices) == [number - 1, number]
+    for selected in (number, number - 1):  # the one saved
+        with_run.session.select_run(selected)
+        with_run.rest(qtbot)
+        assert confusion._image() == confusion.matrices[selected].drawn()
 
 
 def test_the_matrix_is_used_by_keyboard_and_saved(
