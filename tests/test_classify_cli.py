@@ -154,6 +154,18 @@ def test_the_answers_are_those_of_the_engine(data: Path, isca: Callable[..., Don
         assert (found["label"], found["sentence"]) == (wanted.label, wanted.sentence)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="needs links and pipes")
+def test_links_that_lead_nowhere_do_not_keep_a_folder_from_being_read(tmp_path: Path) -> None:
+    for name in ("a.png", "b.png", "notes.txt"):
+        (tmp_path / name).touch()
+    (tmp_path / "c.png").mkdir()
+    os.mkfifo(tmp_path / "d.png")  # nobody would ever write into it
+    for name in ("gone.png", "loop.png", "loop.txt"):
+        (tmp_path / name).symlink_to(name if "loop" in name else "nothing")
+    found = [Path(path).name for path in batch.pictures_in(str(tmp_path))]
+    assert found == ["a.png", "b.png", "gone.png", "loop.png"]
+
+
 def test_a_folder_with_one_bad_file(data: Path, isca: Callable[..., Done]) -> None:
     done = isca("classify", data / "m.isca", data / "set")
     assert done.code == 1

@@ -92,6 +92,20 @@ def test_the_model_s_table_in_words(data: Path, isca: Callable[..., Done]) -> No
     assert "evaluate: leaving one out, 0 of 31" in done.err
 
 
+def test_the_reference_of_rounded_pictures_is_known_by_what_sees_luminance(
+    tmp_path: Path, isca: Callable[..., Done], made: Dataset
+) -> None:
+    exact = made.reference * np.float32(0.9) + np.float32(0.03)  # not of whole 8-bit numbers
+    few = generate(exact, DatasetSpec(("luminance", "blur"), (45.0, 90.0, 180.0)))
+    run(dataset_files.save(run(few), tmp_path / "set", form="png"))
+    assert isca("train", tmp_path / "set", "-o", "m.isca", "--method", "pca").code == 0
+    image.save_tiff(tmp_path / "exact.tiff", exact)
+    done = isca(
+        "evaluate", "m.isca", "--fresh", "1", "--reference", "exact.tiff", "--descriptor", "structural"
+    )
+    assert done.code == 0, done.err
+
+
 def test_fresh_pictures_of_a_model(data: Path, isca: Callable[..., Done], made: Dataset) -> None:
     words = ("evaluate", data / "m.isca", "--fresh", "1", "--seed", "5")
     found = document(isca(*words, "--reference", data / "reference.tiff", "--json"))

@@ -355,6 +355,8 @@ def test_the_figures_of_outcomes_made_by_hand() -> None:
     assert found.called_mixtures == 1 / 4
     assert found.called_unlike == 1 / 4
     assert found.one_of_two == 2 / 4  # unlike anything is no answer
+    both, more = (outcome("blur+jpeg", 500, verdict(label)) for label in ("blur+jpeg", "blur+impulse"))
+    assert [summarise((each,)).one_of_two for each in (both, more)] == [1, 0], "a class of two is right too"
     assert found.top_two == 3 / 4
     assert found.pairs == {"blur+jpeg": pytest.approx(2 / 3), "blur+contrast": 1.0}
     assert found.unlike == pytest.approx((3 + 4 + 1.5) / 12)

@@ -17,7 +17,7 @@ from PIL import Image
 
 from isca_gui import cli
 from isca_gui.cli import reproduce
-from isca_gui.core import image, paper, paper_plan, paper_results, samples
+from isca_gui.core import image, paper, paper_plan, paper_results, paper_work, samples
 from isca_gui.core.distortions import DISTORTIONS
 from isca_gui.core.paper_work import PaperError
 from isca_gui.core.progress import run
@@ -391,6 +391,9 @@ def test_another_picture_or_other_settings_take_nothing_over(
     assert without_seconds(results.results) == without_seconds(fresh.results)
     trained.clear()
     monkeypatch.setitem(paper_plan._QUICK_EPOCHS, "isca", 3)
+    stop_at(other, tmp_path / "both", "drawing fig3-confusion")
+    assert trained == ["isca"]
+    assert not results.report.exists(), "it is of other settings than the figures beside it"
     run(paper.reproduce(other, tmp_path / "both", quick=True))
     assert trained == ["isca"]
 
@@ -423,6 +426,13 @@ def test_a_folder_with_other_files_is_refused(
     assert (tmp_path / content).read_text() == "mine"
     with pytest.raises(PaperError, match="is a file"):
         run(paper.reproduce(small, tmp_path / content, quick=True))
+
+
+def test_a_mark_that_is_no_text_is_not_ours(small: NDArray[np.float32], tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / paper_work._MARK).write_bytes("Fotos für Jürgen".encode("latin-1"))
+    with pytest.raises(PaperError, match="holds other files"):
+        run(paper.reproduce(small, tmp_path, quick=True))
 
 
 def test_full_settings_are_the_published_ones() -> None:

@@ -29,7 +29,7 @@ MUTANTS = 400
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of a project with a reference, a dataset and a model."""
     reference = np.random.default_rng(0).random((20, 27), dtype=np.float32)
-    made = run(dataset.generate(reference, DatasetSpec(("blur", "impulse"), (60.0, 300.0))))
+    made = run(dataset.generate(reference, DatasetSpec(("blur", "blur+impulse"), (60.0, 300.0))))
     model = run(training.train(made, TrainingSettings("pca")))
     path = tmp_path_factory.mktemp("saved") / "my work.iscaproj"
     work = Project(StoredReference("photo.png", "/photo.png"), runs=(StoredRun(1, "PCA 1"),))

@@ -30,7 +30,7 @@ FIGURES = (
     ("level_correlation", "level corr.", False, "its strength: rank correlation of estimated and true MSE"),
     ("called_mixtures", "mixtures", True, "one distortion called two (lower is better)"),
     ("called_unlike", "unlike", True, "one distortion called unlike anything trained on (lower is better)"),
-    ("one_of_two", "one of two", True, "two distortions: the verdict is one of them"),
+    ("one_of_two", "one of two", True, "two distortions: the verdict is one of them, or both"),
     ("top_two", "top two", True, "two distortions: the two most likely are the two"),
     ("unlike", "AUROC", False, "untrained kinds told from trained ones (AUROC, 0.5 is chance)"),
 )
@@ -124,7 +124,7 @@ def _reference(args: argparse.Namespace, recogniser: Recogniser) -> NDArray[np.f
     """Read the reference; refuse a picture that the model does not take for it."""
     from isca_gui.core import image, samples
     from isca_gui.core.distortions import ORIGINAL
-    from isca_gui.core.recognition import RecognitionError
+    from isca_gui.core.recognition import Recogniser, RecognitionError
 
     if os.path.isdir(args.reference):
         reference = _load(args, args.reference).reference
@@ -136,7 +136,8 @@ def _reference(args: argparse.Namespace, recogniser: Recogniser) -> NDArray[np.f
             f"'{args.reference}' has {reference.shape[1]}×{reference.shape[0]} pixels, the model's reference "
             f"{grid.width}×{grid.height}. Give the picture that it was trained on."
         )
-    verdict = recogniser.recognise(reference).verdict
+    # By the extended descriptor, whatever is evaluated: the structural one does not see luminance.
+    verdict = Recogniser(recogniser.model).recognise(reference).verdict
     if verdict.label != ORIGINAL:
         raise RecognitionError(
             f"'{args.reference}' is not the reference of '{args.source}', which says of it: "

@@ -52,14 +52,23 @@ def pictures_in(name: str) -> list[str]:
     if name.startswith(samples.PREFIX) or not os.path.isdir(name):
         return [name]
     try:
-        with os.scandir(name) as entries:
-            inside = [entry.name for entry in entries if entry.is_file() and not entry.name.startswith(".")]
+        inside = sorted(each for each in os.listdir(name) if not each.startswith("."))
     except OSError as error:
         raise ImageError(f"Cannot read folder '{name}': {error.strerror or error}.") from error
-    found = sorted(each for each in inside if os.path.splitext(each)[1].lower() in PICTURE_SUFFIXES)
+    paths = [os.path.join(name, each) for each in inside]
+    found = [path for path in paths if _ending(path) in PICTURE_SUFFIXES and _may_be_read(path)]
     if not found:
         raise ImageError(f"Folder '{name}' holds no pictures. Choose another, or name the files.")
-    return [os.path.join(name, each) for each in found]
+    return found
+
+
+def _ending(path: str) -> str:
+    return os.path.splitext(path)[1].lower()
+
+
+def _may_be_read(path: str) -> bool:
+    """Take files, and links that lead nowhere: of those it is told when they are read, beside the others."""
+    return os.path.isfile(path) or (os.path.islink(path) and not os.path.exists(path))
 
 
 def fit(picture: Picture, height: int, width: int, how: str = "refuse") -> Picture:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from isca_gui.core import strength, untrained
-from isca_gui.core.distortions import DISTORTIONS, ORIGINAL, UNDECIDED_LABEL, mse
+from isca_gui.core.distortions import DISTORTIONS, ORIGINAL, UNDECIDED_LABEL, mse, parts_of
 from isca_gui.core.parallel import Workers
 from isca_gui.core.progress import Progress
 from isca_gui.core.recognition import Recogniser
@@ -278,7 +278,9 @@ def _both(outcome: Outcome) -> bool:
 
 
 def _one_of_two(outcome: Outcome) -> bool:
-    return not outcome.verdict.unlike and outcome.verdict.label in outcome.trial.label.split("+")
+    """Tell whether a verdict names nothing but what is there; a class of both together does."""
+    named, there = parts_of(outcome.verdict.label), parts_of(outcome.trial.label)
+    return not outcome.verdict.unlike and set(named) <= set(there)
 
 
 def _by_label(outcomes: list[Outcome], right: Callable[[Outcome], bool]) -> dict[str, float]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from isca_gui.core import figures, files, paper_report
 from isca_gui.core.paper_plan import PRINTED, TEST_LABELS, TEST_MSE, letter
 from isca_gui.core.paper_results import CURVES, document, printed_score, score_of
-from isca_gui.core.paper_work import FIGURES, REPORT, RESULTS, TABLES, PaperError
+from isca_gui.core.paper_work import FIGURES, REPORT, RESULTS, TABLES, PaperError, remove
 from isca_gui.core.progress import Progress
 from isca_gui.core.recognition import UNDECIDED_LABEL
 
@@ -39,6 +39,8 @@ def write(
     drawn: dict[str, bytes] = {}
     written: list[Path] = []
     try:
+        for old in (REPORT, RESULTS):  # perhaps of another picture: they must not stand beside these figures
+            remove(folder / old)
         for name in (FIGURES, TABLES):
             (folder / name).mkdir(exist_ok=True)
         for place, (name, draw) in enumerate(drawings.items()):

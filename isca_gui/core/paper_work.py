@@ -62,7 +62,7 @@ def _is_ours(work: Path) -> bool:
     if not work.is_dir():
         return False
     names = {path.name for path in work.iterdir() if not path.name.startswith(".")}
-    return not names or ((work / _MARK).is_file() and (work / _MARK).read_text("utf-8") == _MARK_TEXT)
+    return not names or ((work / _MARK).is_file() and (work / _MARK).read_bytes() == _MARK_TEXT.encode())
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 PACKED = f"{SUFFIX}.zip"
 _MOST = 100_000  # files
 _PIECE = 1 << 20  # bytes copied at a time
-_NAME = re.compile(r"[\w .()-]*[\w()-]")  # of a folder or file; nothing that means something to a system
+_NAME = re.compile(r"[\w .()+-]*[\w()+-]")  # of a folder or file; nothing that means something to a system
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same project gives the same file
 
 
@@ -41,14 +41,20 @@ def pack(project: str | os.PathLike[str], target: str | os.PathLike[str]) -> Gen
         for stored in stored_files(found):
             for path in _files(Path(found.folder, stored.file)):
                 names[path] = f"project{FILES}/{path.relative_to(found.folder).as_posix()}"
+        entries = {path: _entry(name, path.stat().st_size) for path, name in names.items()}
+        _check(list(entries.values()), sum(entry.file_size for entry in entries.values()))
         with files.replacing(target) as stream, zipfile.ZipFile(stream, "w") as packed:
-            for place, (path, name) in enumerate(names.items()):
-                yield Progress(place, len(names), "packing")
-                entry = zipfile.ZipInfo(name, _WHEN)
-                entry.external_attr = (stat.S_IFREG | 0o644) << 16
-                entry.file_size = path.stat().st_size
+            for place, (path, entry) in enumerate(entries.items()):
+                yield Progress(place, len(entries), "packing")
                 with path.open("rb") as source, packed.open(entry, "w") as part:
                     shutil.copyfileobj(source, part, _PIECE)
+
+
+def _entry(name: str, size: int) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _WHEN)
+    entry.external_attr = (stat.S_IFREG | 0o644) << 16
+    entry.file_size = size
+    return entry
 
 
 def _files(path: Path) -> list[Path]:
