@@ -385,7 +385,7 @@ def test_another_picture_or_other_settings_take_nothing_over(
     run(paper.reproduce(small, tmp_path / "both", quick=True))
     trained.clear()
     other = np.ascontiguousarray(small[:, ::-1])
-    results = run(paper.reproduce(other, tmp_path / "both", quick=True))
+    results = run(paper.reproduce(other, tmp_path / "both", quick=True, overwrite=True))
     assert sorted(trained) == sorted(KEYS)
     fresh = run(paper.reproduce(other, tmp_path / "fresh", quick=True))
     assert without_seconds(results.results) == without_seconds(fresh.results)
@@ -413,6 +413,24 @@ def test_a_picture_that_cannot_reach_all_levels(small: NDArray[np.float32], tmp_
     text = results.report.read_text("utf-8")
     assert "<faint>" not in text
     assert "cannot reach MSE" in text
+
+
+def test_a_report_on_another_picture_stays(
+    small: NDArray[np.float32], trained: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(paper.reproduce(small, tmp_path / "out", quick=True, name="mine.png"))
+    before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    trained.clear()
+    other = np.ascontiguousarray(small[:, ::-1])
+    for picture, quick in ((other, True), (small, False)):
+        with pytest.raises(PaperError, match=r"report of a quick reproduction on 'mine.png'.*--overwrite"):
+            run(paper.reproduce(picture, tmp_path / "out", quick=quick))
+    image.save_png(tmp_path / "other.png", other)
+    assert cli.main(["reproduce", str(tmp_path / "other.png"), "-o", str(tmp_path / "out"), "--quick"]) == 1
+    assert "Choose another folder" in capsys.readouterr().err
+    assert not trained
+    assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()} == before
+    stop_at(small, tmp_path / "out", "ISCA: preparing")  # its own picture may be done again
 
 
 @pytest.mark.parametrize("content", ["notes.txt", "work/notes.txt"])

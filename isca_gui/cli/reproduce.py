@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--quick", action="store_true", help="every second pixel, fewer levels and epochs: under a minute"
     )
+    parser.add_argument("--overwrite", action="store_true", help="replace the report on another picture")
     common.add_threads(parser)
     common.add_json(parser)
     parser.epilog = (
@@ -51,8 +52,9 @@ def run(args: argparse.Namespace) -> int:
 
     reference = common.read_image(args)
     task = paper.reproduce(
-        reference, args.output, quick=args.quick, threads=args.threads, name=_called(args.image)
-    )
+        reference, args.output,
+        quick=args.quick, threads=args.threads, name=_called(args.image), overwrite=args.overwrite,
+    )  # fmt: skip
     try:
         with _display(quiet=args.json) as show, contextlib.closing(task):
             results = progress.run(task, show)
@@ -75,7 +77,8 @@ def _called(image: str) -> str:
 def _command(args: argparse.Namespace) -> str:
     """Give the command that goes on."""
     words = ["isca", "reproduce", as_word(args.image), "-o", as_word(args.output), *common.range_words(args)]
-    return shlex.join([*words, *(["--quick"] if args.quick else [])])
+    flags = {"--quick": args.quick, "--overwrite": args.overwrite}
+    return shlex.join([*words, *(flag for flag, given in flags.items() if given)])
 
 
 class Pace:

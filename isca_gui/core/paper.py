@@ -18,7 +18,7 @@ from isca_gui.core.dataset import Dataset, Entry, Unreachable, picture_seed
 from isca_gui.core.distortions import ORIGINAL
 from isca_gui.core.paper_plan import EXTENDED, PUBLISHED, TEST_LABELS, TEST_MSE, TEST_SEED, plan, shrunk
 from isca_gui.core.paper_results import CURVES, Answer, Confusion, Findings, Found, Probe
-from isca_gui.core.paper_work import WORK, PaperError, Work, open_folder
+from isca_gui.core.paper_work import WORK, PaperError, Work, check_finished, open_folder
 from isca_gui.core.parallel import Workers
 from isca_gui.core.progress import Progress
 from isca_gui.core.recognition import Recogniser
@@ -62,15 +62,19 @@ def reproduce(
     quick: bool = False,
     threads: int | None = None,
     name: str = "picture",
+    overwrite: bool = False,
 ) -> Generator[Progress, None, Results]:
     """Run the paper's experiments on a picture and write a report; `name` is what the picture is called.
 
     Closing the generator stops it; called again with the same picture and folder, it goes on from there.
+    The report on another picture is replaced only with `overwrite`.
     """
     target = open_folder(folder)
     run = _Run(
         shrunk(np.ascontiguousarray(reference), quick=quick), target / WORK, plan(quick=quick), threads
     )
+    if not overwrite:
+        check_finished(target, run.digest, quick)
     yield run.scale.at("looking at what is there")
     made = yield from run.dataset()
     if len(made.entries) < 2:

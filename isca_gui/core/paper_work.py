@@ -57,6 +57,17 @@ def open_folder(folder: str | os.PathLike[str]) -> Path:
     return target
 
 
+def check_finished(folder: Path, digest: str, quick: bool) -> None:
+    """Refuse to replace the report on another picture, or that of a quick run by a full one's or back."""
+    if not (folder / REPORT).exists():
+        return
+    found = _document(folder / RESULTS)
+    if found and (found.get("reference_sha256"), found.get("quick")) != (digest, quick):
+        what = f"{'quick' if found.get('quick') else 'full'} reproduction on {found.get('image')!r}"
+        advice = "Choose another folder, or say --overwrite on the command line."
+        raise PaperError(f"'{folder}' holds the report of a {what}. {advice}")
+
+
 def _is_ours(work: Path) -> bool:
     """Tell a work folder by its mark; one without anything in it was made a moment before an interruption."""
     if not work.is_dir():
@@ -86,15 +97,9 @@ class Work:
 
     def kept(self, stage: str, stamp: str) -> dict[str, Any] | None:
         """Give what a stage gave before; None if that is missing, stale, broken or altered."""
-        path = self._path(stage)
-        try:
-            if path.stat().st_size > _MOST_BYTES:
-                return None
-            document = json.loads(path.read_bytes())
-            result = document["result"]
-            sound = document["stamp"] == stamp and document["sha256"] == _seal(stamp, result)
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            return None
+        found = _document(self._path(stage))
+        result = found.get("result")
+        sound = found.get("stamp") == stamp and found.get("sha256") == _seal(stamp, result)
         return result if sound and isinstance(result, dict) else None
 
     def save_dataset(self, name: str, dataset: Dataset) -> Generator[Progress, None, None]:
@@ -141,6 +146,15 @@ def remove(path: Path) -> None:
     else:
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """Read an object of JSON; nothing where it is missing, too large or broken."""
+    try:
+        found = json.loads(path.read_bytes()) if path.stat().st_size <= _MOST_BYTES else None
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _seal(stamp: str, result: object) -> str:
