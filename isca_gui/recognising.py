@@ -97,23 +97,24 @@ class Recognising(QObject):
 
     def _want(self, wanted: list[_Wanted]) -> None:
         if not self._jobs.running("recognise"):
-            self._wanted.clear()  # what was left when the last job was stopped
+            self._wanted = deque()  # what is left of a job that was stopped is its own, while it comes to its end
         self._wanted.extend(replace(each, run=self._session.run) for each in wanted)
         if self._wanted and not self._jobs.running("recognise"):
             self._recognise_next()
 
     def _recognise_next(self) -> None:
+        queue = self._wanted
         self._jobs.start(
-            "recognise", "Recognising", self._recognise,
+            "recognise", "Recognising", lambda: self._recognise(queue),
             done=self._on_recognised, reports=self._on_tested, failed=self._on_recognition_failed,
         )  # fmt: skip
 
-    def _recognise(self) -> Generator[Any, None, None]:
-        """Work off the queue, in the job's thread; each picture is reported when it is done."""
+    def _recognise(self, queue: deque[_Wanted]) -> Generator[Any, None, None]:
+        """Work off a queue, in the job's thread; each picture is reported when it is done."""
         done = 0
-        while self._wanted:
-            wanted = self._wanted.popleft()
-            yield Progress(done, done + 1 + len(self._wanted), wanted.name)
+        while queue:
+            wanted = queue.popleft()
+            yield Progress(done, done + 1 + len(queue), wanted.name)
             done += 1
             try:
                 picture = _picture_of(wanted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -25,13 +25,14 @@ from isca_gui.panels.status import StatusBar
 from isca_gui.panels.training import TrainingPanel
 from isca_gui.parts import HIDDEN
 from isca_gui.preferences import Preferences
-from isca_gui.session import Reference
+from isca_gui.recognising import Recognising
+from isca_gui.session import Reference, Session
 from isca_gui.viewers.messages import MessagesViewer
 
 from .conftest import SETTINGS, SPEC
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from pathlib import Path
 
     from pytestqt.qtbot import QtBot
@@ -728,6 +729,33 @@ def test_every_picture_is_recognised_by_the_run_selected_when_it_was_asked_for(
             with_run.actions.recognise_picture(f"{run} {number}", small.pictures[number])
     with_run.rest(qtbot)
     assert [test.run for test in session.tested] == [1, 1, second, second]
+
+
+def test_a_job_that_was_stopped_takes_nothing_from_the_next_one(qapp: QApplication) -> None:
+    tasks: list[Any] = []
+
+    class ByHand:
+        """A runner whose threads are where the test wants them to be."""
+
+        at_work = False
+
+        def running(self, _: str) -> bool:
+            return self.at_work
+
+        def start(self, _: str, __: str, make: Callable[[], Any], **___: Any) -> None:
+            self.at_work = True
+            tasks.append(make())
+
+    runner = ByHand()
+    recognising = Recognising(Session(), runner)  # type: ignore[arg-type]
+    recognising.picture("before", np.zeros((8, 8), np.float32), "")
+    next(tasks[0])
+    next(tasks[0])  # "before" is done; the thread is about to ask for more,
+    runner.at_work = False  # is told to stop a moment too late,
+    recognising.picture("after", np.zeros((8, 8), np.float32), "")
+    assert next(tasks[0], None) is None
+    answers = [report[1].name for report in tasks[1] if isinstance(report, tuple)]
+    assert answers == ["after"]
 
 
 def test_many_files_and_a_bad_one(
