@@ -74,6 +74,10 @@ class ArrangedWindow(QMainWindow):
         areas = {"left": Tabs(("steps",), "steps"), "right": viewers}
         return Layout(areas, {"left": steps, "right": 1 - steps}, {})
 
+    def _wanted(self) -> Layout:
+        """Give the layout that was put in; that at first is one for the size which the window has now."""
+        return self._at_first() if self._untouched else self._layout
+
     def _put(self, layout: Layout) -> None:
         self._layout = self._came_out = layout
         docking.put(self, self.docks, layout, _HOMES)
@@ -81,8 +85,7 @@ class ArrangedWindow(QMainWindow):
             self._settle.start()
 
     def _share_room(self) -> None:
-        if self._untouched:
-            self._layout = self._at_first()  # for the size the window has now
+        self._layout = self._wanted()
         docking.share_room(self, self.docks, self._layout)
         if (own := self.layout()) is not None:
             own.activate()  # else the new sizes are seen only later
@@ -96,7 +99,7 @@ class ArrangedWindow(QMainWindow):
         """Give how the docks lie, as text; as it was put in, unless somebody has changed it since."""
         if self._settle.isActive():  # neither sizes nor tabs say anything yet
             if docking.are_open(self.docks, self._layout):
-                return dock_layout.to_text(self._layout)
+                return dock_layout.to_text(self._wanted())
             self._share_room()  # something was closed or opened since: then they must
         now = docking.read(self, self.docks)
         same = dock_layout.alike(now, self._layout) or dock_layout.alike(now, self._came_out)

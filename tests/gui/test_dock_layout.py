@@ -161,6 +161,15 @@ def test_what_is_done_while_the_room_is_shared_out_is_kept(
     assert alike(found, wanted)
 
 
+def test_a_window_saved_or_closed_at_once_is_laid_as_one_that_was_looked_at(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    assert window._settle.isActive()
+    at_once = window.layout_text()
+    qtbot.waitUntil(lambda: not window._settle.isActive())
+    assert window.layout_text() == at_once
+
+
 def test_the_steps_take_no_more_than_they_need_at_first(qtbot: QtBot, window: MainWindow) -> None:
     window.showNormal()
     window.resize(1280, 800)
