@@ -97,7 +97,7 @@ class Recognising(QObject):
 
     def _want(self, wanted: list[_Wanted]) -> None:
         if not self._jobs.running("recognise"):
-            self._wanted = deque()  # what is left of a job that was stopped is its own, while it comes to its end
+            self._wanted = deque()  # what is left of a job that was stopped stays its own
         self._wanted.extend(replace(each, run=self._session.run) for each in wanted)
         if self._wanted and not self._jobs.running("recognise"):
             self._recognise_next()
