@@ -292,7 +292,10 @@ class MainWindow(ArrangedWindow):
 
     def quit(self) -> None:
         """End the program, after asking for what is not saved."""
-        self.projects.guard(self._leave)
+        self.projects.guard(self._leave, self._stay)
+
+    def _stay(self) -> None:
+        self._leaving = False
 
     def _leave(self) -> None:
         """Close, when all files are written; asked once more, at once."""
@@ -304,8 +307,13 @@ class MainWindow(ArrangedWindow):
 
     def _on_jobs_changed(self) -> None:
         if self._leaving and not self.jobs.writing and self.isVisible():
-            self._leaving = False
-            self.projects.guard_since(self._left, self._leave)
+            agreed, self._leaving = self._agreed, False
+            self._leave() if agreed else self.projects.guard(self._leave)
+
+    @property
+    def _agreed(self) -> bool:
+        """Whether the user has said that the program may end, and nothing has been done since."""
+        return self._leaving and self.projects.is_as(self._left)
 
     # --- coming and going -----------------------------------------------------------------------------------
 
@@ -321,7 +329,7 @@ class MainWindow(ArrangedWindow):
         A person is asked about what is not saved. Whoever else closes the window (the end of a desktop
         session, a test) finds nobody to answer: the work stays in safety and is offered at the next start.
         """
-        if event.spontaneous() and not self._leaving and (self.projects.unsaved or self.jobs.writing):
+        if event.spontaneous() and not self._agreed and (self.projects.unsaved or self.jobs.writing):
             event.ignore()
             self.quit()
             return
@@ -334,6 +342,6 @@ class MainWindow(ArrangedWindow):
         with contextlib.suppress(OSError):  # nobody is left to be told
             preferences.save()
         self.jobs.shutdown(0.4)
-        self.recovery.close(keep=self.projects.unsaved and not self._leaving)
+        self.recovery.close(keep=self.projects.unsaved and not self._agreed)
         self.projects.close()
         super().closeEvent(event)

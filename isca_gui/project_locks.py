@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
 from isca_gui.core.lock import Lock, Locked
+
+_WITHOUT_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP}
 
 
 class ProjectLocks:
@@ -30,6 +33,8 @@ class ProjectLocks:
                 "changed, but not saved; Save as writes it to another file."
             )
         except OSError as error:
+            if error.errno in _WITHOUT_LOCKS:  # some network drives: better unguarded than never saved
+                return None, ""
             return None, f"'{path}' cannot be written here ({error.strerror or error}); use Save as."
 
     def set_next(self, lock: Lock | None) -> None:
@@ -45,6 +50,15 @@ class ProjectLocks:
     def _release(self, lock: Lock | None) -> None:
         if lock is not None and lock not in (self._own, self._next):
             lock.release()
+
+
+def file_mark(path: str) -> object:
+    """Give what differs after a file was written anew; None where it cannot be looked at."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def lock_of(path: str) -> Path:

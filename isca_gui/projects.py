@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +14,13 @@ from isca_gui.file_names import ask_name
 from isca_gui.panels.ask_save import DISCARD, SAVE, ask_save
 from isca_gui.panels.missing_files import MissingFiles
 from isca_gui.parts import Stamp, Work
-from isca_gui.project_locks import ProjectLocks
+from isca_gui.project_locks import ProjectLocks, file_mark
+from isca_gui.recollecting import RECOLLECT, recollect
 from isca_gui.turns import Turns
 from isca_gui.unsaved import what_is_lost
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Generator, Mapping
 
     from isca_gui.actions import Actions
     from isca_gui.core.lock import Lock
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from isca_gui.jobs import JobRunner
     from isca_gui.preferences import Preferences
     from isca_gui.session import Session
-    from isca_gui.work_files import Kept, Lost
+    from isca_gui.work_files import Kept
 
     View = Callable[[], tuple[Mapping[str, Any], str]]
     Then = Callable[[], object] | None
 
 SUFFIX = ".iscaproj"  # core.project.SUFFIX, without importing it
-JOB, RECOLLECT = "project", "project pictures"
+JOB = "project"
 PACKED = f"{SUFFIX}.zip"  # core.project_pack.PACKED
 FILTER = f"ISCA projects (*{SUFFIX})"
 SUFFIXES = (SUFFIX, PACKED)
@@ -97,12 +97,7 @@ class Projects(QObject):
 
     def new(self) -> None:
         """Begin anew, with the settings as they are, when nothing is being written any more."""
-
-        def begin() -> None:
-            before = self.mark
-            self.turns.take(lambda: self.guard_since(before, self._begin_anew))
-
-        self.guard(begin)
+        self.guard(lambda: self.replace_work(self.mark, self._begin_anew))
 
     def _begin_anew(self) -> None:
         with self.turns.paused():
@@ -131,13 +126,16 @@ class Projects(QObject):
         else:
             self.guard(lambda: self._load(target, target, self.mark))
 
-    def _load(self, path: str, source: str | Project, before: object, changed: bool = False) -> None:
-        """Open a project; `before` is the mark of what may be lost by it."""
+    def _load(
+        self, path: str, source: str | Project, before: object, changed: bool = False, seen: object = None
+    ) -> None:
+        """Open a project; `before` is the mark of what may be lost, `seen` that of the file when read."""
 
-        def put(found: Any) -> None:
-            self._on_loaded(path, found, before, changed)
+        def read() -> Generator[Any, None, Any]:
+            there = seen or file_mark(path)
+            return there, (yield from work_files.open_or_tell(source))
 
-        self._read(path, lambda: work_files.open_or_tell(source), put, before)
+        self._read(path, read, lambda found: self._on_loaded(path, found, before, changed), before)
 
     def _read(self, path: str, read: Callable[[], Any], put: Callable[[Any], object], before: object) -> None:
         """Read work beside the window and put it in the place of what is there."""
@@ -145,7 +143,8 @@ class Projects(QObject):
         def begin() -> None:
             self._jobs.start(
                 JOB, f"Opening {Path(path).name}", read,
-                done=lambda found: self.guard_since(before, lambda: put(found)),
+                done=lambda found: self.replace_work(before, lambda: put(found)),
+                failed=lambda _: self._locks.set_next(None),
             )  # fmt: skip
 
         self.turns.take(begin)
@@ -159,16 +158,21 @@ class Projects(QObject):
 
         self._read(path, lambda: work_files.load_packed(path), done, self.mark)
 
-    def _on_loaded(self, path: str, found: Any, before: object, changed: bool) -> None:
+    def _on_loaded(self, path: str, result: Any, before: object, changed: bool) -> None:
+        seen, found = result
         if isinstance(found, work_files.Lost):
             MissingFiles(
                 Path(path).name, found.missing, self._widget,
-                lambda folder: self._relocate(path, found, before, folder),
-                lambda: self._give_up(path, found, before),
+                lambda folder: self._load(path, found.looked_for_in(folder), before, True, seen),
+                lambda: self._load(path, found.given_up(), before, True, seen),
             ).open()  # fmt: skip
             return
         work, kept = found
         lock, why_not = self._locks.take(path)
+        if lock is not None and file_mark(path) != seen:  # another window has written it and let it go
+            self._locks.set_next(lock)
+            self._load(path, path, before)
+            return
         with self.turns.paused():
             self._put(work)
             self._belong(path, lock, why_not)
@@ -177,21 +181,11 @@ class Projects(QObject):
                 self.mark_changed()
             self._preferences.add_recent_project(path)
             self.opened.emit(kept.project)
-            self._recollect(work)
+            recollect(self._session, self._jobs, work)
         if why_not:
             self._session.say("warning", why_not)
         else:
             self._session.say("info", f"The project '{path}' was opened.")
-
-    def _relocate(self, path: str, lost: Lost, before: object, folder: str) -> None:
-        from isca_gui.core.project import relocate
-
-        self._load(path, relocate(lost.project, folder), before, changed=True)
-
-    def _give_up(self, path: str, lost: Lost, before: object) -> None:
-        from isca_gui.core.project import without
-
-        self._load(path, without(lost.project, lost.missing), before, changed=True)
 
     def restore(self, work: Work, project: Project, path: str) -> None:
         """Take work that was not saved when the program ended, as changes of its file if it had one."""
@@ -202,7 +196,7 @@ class Projects(QObject):
             self._kept = None
             self.mark_changed()
             self.opened.emit(project)
-            self._recollect(work)
+            recollect(self._session, self._jobs, work)
 
     def _put(self, work: Work) -> None:
         """Let nothing that is under way for the old work come into the new one."""
@@ -210,21 +204,6 @@ class Projects(QObject):
         self._generation += 1
         self._jobs.drop(*_OF_THIS_WORK)
         self._session.set_work(work)
-
-    def _recollect(self, work: Work) -> None:
-        """Make the maps of the tested pictures anew, beside the window."""
-
-        def take(reports: list[Any]) -> None:
-            for report in reports:
-                if isinstance(report, tuple):
-                    known = {test.number: test for test in self._session.tested}
-                    old = known.get(report[0])
-                    if old is not None and old.recognition is None:
-                        self._session.replace_tested(replace(old, recognition=report[1]))
-
-        if work.tested:
-            title = "Recognising the project's pictures"
-            self._jobs.start(RECOLLECT, title, lambda: work_files.recognised(work), reports=take)
 
     # --- save -----------------------------------------------------------------------------------------------
 
@@ -288,14 +267,14 @@ class Projects(QObject):
             if otherwise is not None:
                 otherwise()
             return
-        work, stamp, kept = self._session.work, self._session.stamp, self._kept
+        work, stamp, kept, shown = self._session.work, self._session.stamp, self._kept, self._generation
         view, layout = self._view()
         self._locks.set_next(lock)
 
         def done(written: Kept) -> None:
             self._preferences.add_recent_project(path)
             self._session.say("info", f"The project was saved as '{path}'.")
-            if copy:
+            if copy or shown != self._generation:
                 self._locks.set_next(None)
                 return
             self._belong(path, lock, "")
@@ -322,9 +301,23 @@ class Projects(QObject):
         """What there is now, to be compared with what there is later; None: it was discarded."""
         return None if self._discarded else (self._session.stamp, self._session.live)
 
-    def guard_since(self, mark: object, then: Callable[[], object], otherwise: Then = None) -> None:
-        """Do what was asked for at the time of a mark; ask about what was done since then."""
-        then() if mark in (None, self.mark) else self.guard(then, otherwise)
+    def is_as(self, mark: object) -> bool:
+        """Tell whether nothing has been done since the time of a mark that was not discarded then."""
+        return mark in (None, self.mark)
+
+    def replace_work(self, mark: object, put: Callable[[], object], otherwise: Then = None) -> None:
+        """Put other work in the place of this when nothing is written, after asking about what is new since.
+
+        A save may have begun behind the question: it is to end before its work is gone.
+        """
+
+        def begin() -> None:
+            if self.is_as(mark):
+                put()
+            else:
+                self.guard(lambda: self.replace_work(self.mark, put, otherwise), otherwise)
+
+        self.turns.take(begin)
 
     def guard(self, then: Callable[[], object], otherwise: Then = None) -> None:
         """Do something that would lose what is not saved; ask before, if there is something."""

@@ -59,6 +59,18 @@ class Lost:
     project: Project
     missing: tuple[Missing, ...]
 
+    def looked_for_in(self, folder: str) -> Project:
+        """Give the project with its files in another folder."""
+        from isca_gui.core.project import relocate
+
+        return relocate(self.project, folder)
+
+    def given_up(self) -> Project:
+        """Give the project without what is missing."""
+        from isca_gui.core.project import without
+
+        return without(self.project, self.missing)
+
 
 def open_or_tell(source: str | Project) -> Generator[Progress, None, tuple[Work, Kept] | Lost]:
     """Read a project, or tell what of it is missing."""
@@ -103,9 +115,9 @@ def load_packed(path: str) -> Generator[Progress, None, tuple[Work, Project]]:
         try:
             work, kept = yield from load(document)
         except project.ProjectError as error:  # it names the files that it was unpacked to
-            raise project.ProjectError(
-                f"Cannot open project '{path}': it is damaged. Take another copy of it."
-            ) from error
+            damaged = f"Cannot open project '{path}': it is damaged. Take another copy of it."
+            told = str(error).replace(str(document), path).replace(os.path.join(folder, ""), "")
+            raise project.ProjectError(damaged if error.missing else told) from error
     return work, kept.project
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -83,3 +84,14 @@ def test_two_processes_never_hold_it_together(tmp_path: Path) -> None:
     both = [subprocess.Popen(command, cwd=ROOT) for _ in range(2)]
     assert [process.wait(60) for process in both] == [0, 0]
     assert counter.read_text() == "120"
+
+
+def test_where_there_are_no_locks_nobody_is_said_to_hold_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("isca_gui.core.lock._lock", none)
+    with pytest.raises(OSError, match="No locks available"):
+        Lock(tmp_path / "lock")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ else:
     import fcntl
 
 _ATTEMPTS = 20
+_BUSY = {errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK}
 
 
 class Locked(Exception):
@@ -23,7 +25,7 @@ class Lock:
     """A lock on a file of its own, taken at once or not at all; the operating system gives it back."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Take the lock; raises `Locked`, or OSError where the file cannot be made."""
+        """Take the lock; raises `Locked`, or OSError where there cannot be one."""
         self.path = Path(path)
         self._descriptor = _taken(self.path)
 
@@ -66,6 +68,8 @@ def _taken(path: Path) -> int:
             _lock(descriptor)
         except OSError as error:
             os.close(descriptor)
+            if error.errno not in _BUSY:
+                raise
             raise Locked(str(path)) from error
         with contextlib.suppress(FileNotFoundError):
             if _is(path, descriptor):

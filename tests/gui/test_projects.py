@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +19,10 @@ from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
 
 from isca_gui import app as program
-from isca_gui import parts
+from isca_gui import parts, work_files
 from isca_gui.core import project, strength, training
 from isca_gui.core.evaluation import leave_one_out
+from isca_gui.core.progress import Progress
 from isca_gui.core.progress import run as finish
 from isca_gui.core.recognition import Recogniser
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
@@ -263,6 +265,89 @@ def test_a_file_named_for_other_work_is_not_written(
     assert everything(first.parent) == before
 
 
+class Gate:
+    """Lets a generator of the core go on only when it is opened; at once is what it does at once."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str, *, before: bool) -> None:
+        self.is_open, real = False, getattr(work_files, name)
+
+        def gated(*words: Any, **more: Any) -> Any:
+            if before:
+                yield from self.waiting()
+            result = yield from real(*words, **more)
+            yield from self.waiting()
+            return result
+
+        monkeypatch.setattr(work_files, name, gated)
+
+    def waiting(self) -> Any:
+        while not self.is_open:
+            yield Progress(0, 1, "waiting")
+            time.sleep(0.002)
+
+
+@pytest.mark.parametrize("asked", ["before", "behind"])
+def test_a_save_about_the_question_keeps_to_its_own_work(
+    qtbot: QtBot, worked: MainWindow, two: tuple[Path, Path, dict[str, bytes]],
+    monkeypatch: pytest.MonkeyPatch, asked: str,
+) -> None:  # fmt: skip
+    first, second, _ = two
+    gate = Gate(monkeypatch, "save", before=True)
+    worked.projects.open(second)
+    worked.session.set_settings(replace(SETTINGS, epochs=7))  # while it is read
+    if asked == "before":
+        worked.projects.save()
+    else:
+        qtbot.waitUntil(lambda: bool(boxes()))
+        worked.projects.save()
+        answer(QMessageBox.StandardButton.Discard)
+    qtbot.waitUntil(lambda: any(job.writes for job in worked.jobs.jobs()))
+    gate.is_open = True
+    rest(qtbot, worked)
+    assert (worked.projects.path, worked.projects.unsaved) == (str(second), False)
+    worked.projects.save()
+    rest(qtbot, worked)
+    written = [project.read(path) for path in (first, second)]
+    assert [[run.number for run in each.runs] for each in written] == [[1, 3], [1]]
+    assert written[0].settings.epochs == 7
+
+
+def test_a_project_that_is_written_while_it_is_read_is_read_again(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, open_window: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = save(qtbot, worked, tmp_path / f"all{SUFFIX}")
+    gate, other = Gate(monkeypatch, "open_or_tell", before=False), open_window()
+    other.projects.open(path)
+    qtbot.waitUntil(lambda: any(job.what == "waiting" for job in other.jobs.jobs()))
+    worked.session.remove_run(3)
+    worked.projects.save()
+    rest(qtbot, worked)
+    worked.projects.new()
+    rest(qtbot, worked)
+    gate.is_open = True
+    rest(qtbot, other)
+    assert [run.number for run in other.session.runs] == [1]
+    assert (other.projects.path, other.projects.locked_out) == (str(path), "")
+    assert not other.projects.unsaved
+
+
+def test_work_that_comes_while_the_end_waits_for_a_file_is_asked_about(
+    qtbot: QtBot, worked: MainWindow, done: parts.Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(qtbot, worked, tmp_path / f"all{SUFFIX}")
+    gate = Gate(monkeypatch, "save_packed", before=True)
+    worked.projects._write_packed(str(tmp_path / f"packed{PACKED}"))
+    assert not close_by_hand(worked)
+    assert "ends when the file is written" in worked.session.messages[-1].text
+    worked.session.add_tested(replace(done.tested[0], number=9))
+    assert not close_by_hand(worked)
+    answer(QMessageBox.StandardButton.Cancel)
+    gate.is_open = True
+    rest(qtbot, worked)
+    assert (worked.isVisible(), boxes()) == (True, [])
+    assert worked.projects.unsaved
+
+
 def test_a_save_after_new_is_of_the_new_work(
     qtbot: QtBot, worked: MainWindow, two: tuple[Path, Path, dict[str, bytes]]
 ) -> None:
@@ -486,6 +571,27 @@ def test_what_is_no_packed_project_is_told_and_changes_nothing(
     assert "no packed project" in errors(worked)[-1]
     assert worked.session.stamp == before
     assert worked.projects.path == str(path)
+
+
+def test_a_packed_project_of_a_newer_version_is_not_called_damaged(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path
+) -> None:
+    packed, newer = tmp_path / f"one{PACKED}", tmp_path / f"newer{PACKED}"
+    worked.projects._write_packed(str(packed))
+    rest(qtbot, worked)
+    with zipfile.ZipFile(packed) as source, zipfile.ZipFile(newer, "w") as target:
+        for entry in source.infolist():
+            content = source.read(entry)
+            if entry.filename.endswith(SUFFIX):
+                content = content.replace(b'"schema": 2', b'"schema": 99')
+            target.writestr(entry, content)
+    worked.projects.mark_changed()
+    worked.projects._load_packed(str(newer))
+    rest(qtbot, worked)
+    (told,) = errors(worked)
+    assert str(newer) in told
+    assert "newer" in told.replace(str(newer), "")
+    assert "damaged" not in told
 
 
 def test_a_damaged_packed_project_is_told_by_its_own_name(
