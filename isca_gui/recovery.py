@@ -13,11 +13,10 @@ from isca_gui import pace, safety
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from isca_gui.core.snapshot import Snapshot
     from isca_gui.jobs import JobRunner
     from isca_gui.panels.notice import Notice
     from isca_gui.projects import Projects, View
-    from isca_gui.safety import Orphan
+    from isca_gui.safety import Live, Orphan
     from isca_gui.session import Session
     from isca_gui.work_files import Kept
 
@@ -97,7 +96,10 @@ class Recovery(QObject):
         if not self._projects.unsaved:
             self._safe.empty()
             return
-        work, (view, layout), path, kept = self._session.work, self._view(), self._projects.path, self._kept
+        work, (view, layout), kept = self._session.work, self._view(), self._kept
+        path = "" if self._projects.locked_out else self._projects.path  # it may not be written from here
+        if path != self._safe.path:
+            self._written_epoch = (0, 0)  # what is there is of another project, and goes
         live, ended, adopted = self._snapshot(), self._session.live is None, tuple(self._adopted)
 
         def make() -> Generator[Any, None, Any]:
@@ -113,7 +115,7 @@ class Recovery(QObject):
             done=lambda result: self._on_kept(result, live, ended, adopted),
         )  # fmt: skip
 
-    def _on_kept(self, result: Any, live: Snapshot | None, ended: bool, adopted: tuple[Orphan, ...]) -> None:
+    def _on_kept(self, result: Any, live: Live | None, ended: bool, adopted: tuple[Orphan, ...]) -> None:
         """Note what is in safety; `adopted` was restored before it was written, and is in it."""
         self.busy = False
         if isinstance(result, Exception):
@@ -127,7 +129,7 @@ class Recovery(QObject):
             return
         self._kept, self._warned = result, False
         if live is not None:
-            self._written_epoch = live.number, live.state.epoch
+            self._written_epoch = live.snapshot.number, live.snapshot.state.epoch
         if ended and self._session.live is None:  # its run is in what has just been written
             self._safe.forget_training()
         for orphan in adopted:
@@ -141,20 +143,18 @@ class Recovery(QObject):
         elif self._again:
             self._later()
 
-    def _snapshot(self) -> Snapshot | None:
+    def _snapshot(self) -> Live | None:
         """Give where the training under way stands, if that is not in safety yet."""
-        live, dataset = self._session.live, self._session.dataset
-        if live is None or live.state is None or dataset is None or live.dataset is not dataset:
+        live = self._session.live
+        if live is None or live.state is None or live.dataset is None:
             return None
         if self._written_epoch == (live.number, live.state.epoch):
             return None
         from isca_gui.core.snapshot import Snapshot
 
-        height, width = dataset.reference.shape
-        return Snapshot(
-            live.number, live.name, (height, width), live.settings, live.state, tuple(live.steps),
-            self._session.work.digest,
-        )  # fmt: skip
+        height, width = live.dataset.reference.shape
+        now = Snapshot(live.number, live.name, (height, width), live.settings, live.state, tuple(live.steps))
+        return safety.Live(now, live.dataset)
 
     def close(self, *, keep: bool) -> None:
         """End; what is in safety stays for the next start, or goes."""
@@ -202,13 +202,13 @@ class Recovery(QObject):
 
         def done(result: Any) -> None:
             self._restoring = False
-            self._projects.guard_since(before, lambda: put(result), self._offer)
+            self._projects.replace_work(before, lambda: put(result), self._offer)
 
         def put(result: Any) -> None:
             work, document, told = result
             self._orphans.remove(orphan)
-            self._adopted.append(orphan)
-            self._projects.restore(work, document, orphan.path)
+            self._adopt(orphan, whole=not told)
+            self._projects.restore(work, document, "" if orphan.outdated else orphan.path)
             for each in told:
                 self._session.say("warning", each)
             self._session.say("info", f"{orphan.what} was restored. It is not saved yet.")
@@ -221,6 +221,19 @@ class Recovery(QObject):
 
         self._notice.say(f"Restoring {orphan.what}…", ())
         self._projects.turns.take(begin)
+
+    def _adopt(self, orphan: Orphan, *, whole: bool) -> None:
+        """Take over what was restored; its folder goes when all of it is in ours."""
+        if orphan.outdated:
+            words = (
+                f"'{orphan.path}' was saved after this work was kept, and stays as it is: save it as another."
+            )
+            self._session.say("warning", words)
+        if whole:
+            self._adopted.append(orphan)
+        else:
+            self._session.say("warning", f"What could not be restored stays in '{orphan.folder}'.")
+            orphan.lock.release()
 
     def _on_jobs_changed(self) -> None:
         """Offer it again where restoring failed or was stopped."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from isca_gui import work_files
 from isca_gui.core import files
@@ -25,18 +26,29 @@ from isca_gui.parts import Run
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
+    from isca_gui.core.dataset import Dataset
     from isca_gui.core.project import Project
     from isca_gui.core.snapshot import Snapshot
     from isca_gui.parts import Work
     from isca_gui.work_files import Kept
 
-DOCUMENT, ABOUT, TRAINING, LOCK = "work.iscaproj", "about.json", "training.npz", "lock"
+DOCUMENT, ABOUT, LOCK = "work.iscaproj", "about.json", "lock"
+TRAINING, DATA = "training.npz", "training-data"  # the data only where they are not those of the work
 _ATTEMPTS = 5
+_TICK = 0.001  # seconds: a date is told to less than a file's time
 
 
 def root() -> Path:
     """Give the folder that holds those of all processes."""
     return user_folder("state") / "recovery"
+
+
+@dataclass(frozen=True, eq=False)
+class Live:
+    """Where a training under way stands, and what it learns from."""
+
+    snapshot: Snapshot
+    dataset: Dataset
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +61,13 @@ class Orphan:
     when: datetime
     what: str
 
+    @property
+    def outdated(self) -> bool:
+        """Whether the project's own file was written after this."""
+        with contextlib.suppress(OSError):
+            return bool(self.path) and os.stat(self.path).st_mtime > self.when.timestamp() + _TICK
+        return False
+
 
 class Safe:
     """The folder of this process; it is made when there is something to put into it."""
@@ -56,29 +75,48 @@ class Safe:
     def __init__(self) -> None:
         self.folder: Path | None = None
         self._lock: Lock | None = None
+        self.path = ""  # of the project whose work is here
+        self._data: ref[Dataset] | None = None  # what lies in DATA
 
     def save(
-        self, work: Work, view: Mapping[str, Any], layout: str, path: str, live: Snapshot | None,
+        self, work: Work, view: Mapping[str, Any], layout: str, path: str, live: Live | None,
         kept: Kept | None,
     ) -> Generator[Any, None, Kept]:  # fmt: skip
         """Write everything that is not there already."""
         folder = self._ready()
+        if path != self.path:  # what lies here is of another project: it must not be offered as this one
+            self.empty()
         files.write_text(folder / ABOUT, json.dumps({"path": path}))
-        document = str(folder / DOCUMENT)
+        self.path, document = path, str(folder / DOCUMENT)
         written = yield from work_files.save(document, work, view, layout, kept, careful=False)
         if live is not None:
-            from isca_gui.core import snapshot
-
-            snapshot.save(folder / TRAINING, live)
+            yield from self._save_training(folder, live, work)
         return written
+
+    def _save_training(self, folder: Path, live: Live, work: Work) -> Generator[Any, None, None]:
+        """Write where a training stands; also what it learns from, where that is no longer the work's."""
+        from isca_gui.core import dataset_files, snapshot
+
+        digest, there = work.digest, self._data() if self._data is not None else None
+        if live.dataset is not work.dataset:
+            digest = live.dataset.digest()
+            if there is not live.dataset or not (folder / DATA).is_dir():
+                shutil.rmtree(folder / DATA, ignore_errors=True)
+                yield from dataset_files.save(live.dataset, folder / DATA)
+                self._data = ref(live.dataset)
+        snapshot.save(folder / TRAINING, replace(live.snapshot, dataset=digest))
 
     def forget_training(self) -> None:
         """Remove where a training stands: it has ended, or was given up."""
         self._remove(TRAINING)
+        if self._data is not None and self.folder is not None:
+            self._data = None
+            shutil.rmtree(self.folder / DATA, ignore_errors=True)
 
     def empty(self) -> None:
         """Let there be nothing to take over; large files stay for the next time."""
-        self._remove(DOCUMENT, TRAINING)
+        self._remove(DOCUMENT)
+        self.forget_training()
 
     def close(self, *, keep: bool) -> None:
         """Leave the folder: with its work for the next start, or not at all."""
@@ -95,10 +133,15 @@ class Safe:
         for _ in range(_ATTEMPTS):
             folder = root() / f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
             folder.mkdir(parents=True, mode=0o700)
-            with contextlib.suppress(Locked, FileNotFoundError):  # somebody is tidying up
+            try:
                 self._lock = Lock(folder / LOCK)
-                self.folder = folder
-                return folder
+            except (Locked, FileNotFoundError):  # somebody is tidying up
+                continue
+            except OSError:  # there are no locks here: nobody could tell that it is ours
+                shutil.rmtree(folder, ignore_errors=True)
+                raise
+            self.folder = folder
+            return folder
         raise OSError(f"No folder could be made in '{root()}'")
 
     def _remove(self, *names: str) -> None:
@@ -189,13 +232,17 @@ def load(orphan: Orphan) -> Generator[Any, Any, tuple[Work, Project, list[str]]]
 
 def _with_training(work: Work, path: Path) -> Generator[Any, Any, Work]:
     """Make a run of the training that was under way: it is as if it had been stopped."""
-    from isca_gui.core import snapshot, training
+    from isca_gui.core import dataset_files, snapshot, training
 
     live = snapshot.load(path)
     if any(run.number == live.number for run in work.runs):
         return work  # it ended after that
-    if work.dataset is None or live.dataset != work.digest:
-        raise ValueError("the dataset it learned from is no longer there.")
-    model = yield from training.restored(work.dataset, live.settings, live.state, live.steps)
+    dataset = work.dataset
+    if live.dataset != work.digest:
+        dataset = yield from dataset_files.load(path.with_name(DATA))
+        if dataset.digest() != live.dataset:
+            raise ValueError("the dataset it learned from is no longer there.")
+    assert dataset is not None
+    model = yield from training.restored(dataset, live.settings, live.state, live.steps)
     run = Run(live.number, live.name, model, model.settings)
     return replace(work, runs=(*work.runs, run), run=run.number)

@@ -367,6 +367,62 @@ def test_it_belongs_to_its_file_again(qtbot: QtBot, window: MainWindow, work: Wo
     assert [each.number for each in other.runs] == [1]
 
 
+def test_a_file_that_was_saved_since_is_not_written_over(
+    qtbot: QtBot, window: MainWindow, work: Work, tmp_path: Path
+) -> None:
+    path = tmp_path / f"mine{SUFFIX}"
+    folder = leave(work, str(path))
+    os.utime(folder / safety.DOCUMENT, (1e9, 1e9))
+    run(work_files.save(str(path), replace(work, runs=(), run=0), {}, ""))
+    window.recovery.look()
+    qtbot.waitUntil(window.notice.isVisible)
+    window.notice.buttons[0].click()
+    rest(qtbot, window)
+    assert [each.number for each in window.session.runs] == [1]
+    assert window.projects.path == ""
+    assert window.projects.unsaved
+    assert any("was saved after this work was kept" in each.text for each in window.session.messages)
+
+
+def test_work_is_never_offered_as_that_of_another_project(
+    work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    safe = safety.Safe()
+    run(safe.save(work, {}, "", str(tmp_path / f"a{SUFFIX}"), None, None))
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(work_files, "save", full)
+    with pytest.raises(OSError, match="No space"):
+        run(safe.save(work, {}, "", str(tmp_path / f"b{SUFFIX}"), None, None))
+    safe.close(keep=True)
+    assert safety.orphans() == ([], [])
+
+
+def test_a_training_whose_dataset_was_replaced_comes_back(
+    qtbot: QtBot, window: MainWindow, work: Work, small: Dataset, open_window: Callable[[], MainWindow]
+) -> None:
+    fill(window, replace(work, runs=(), run=0))
+    window.session.set_settings(TrainingSettings(epochs=1_000_000))
+    window.commands_.train()
+    qtbot.waitUntil(lambda: window.recovery._written_epoch[1] > 1, timeout=60_000)
+    other_data = replace(small, pictures=np.ascontiguousarray(small.pictures[:, :, ::-1]))
+    window.session.set_dataset(other_data, other_data.digest())
+    epoch = window.recovery._written_epoch[1]
+    qtbot.waitUntil(lambda: window.recovery._written_epoch[1] > epoch + 1, timeout=60_000)
+    window.close()
+    other = open_window()
+    other.recovery.look()
+    qtbot.waitUntil(other.notice.isVisible)
+    other.notice.buttons[0].click()
+    rest(qtbot, other)
+    (ended,) = other.session.runs
+    assert ended.model.state.epoch > epoch
+    assert (ended.model.dataset, other.session.dataset.digest()) == (small.digest(), other_data.digest())
+    assert [each.text for each in other.session.messages if each.level in ("warning", "error")] == []
+
+
 def test_several_are_offered_one_after_the_other(qtbot: QtBot, window: MainWindow, work: Work) -> None:
     first = leave(replace(work, runs=(), run=0))
     time.sleep(0.02)
@@ -419,6 +475,10 @@ def test_a_file_that_was_lost_does_not_take_the_rest_with_it(
     assert window.session.runs == ()
     assert window.session.dataset is not None
     assert any("ISCA 1 could not be restored" in message.text for message in window.session.messages)
+    with qtbot.waitSignal(window.recovery.kept, timeout=10_000):
+        window.session.set_settings(TrainingSettings(components=3))
+    rest(qtbot, window)
+    assert folder.exists(), "whoever can mend it finds it there"
 
 
 # --- killed -------------------------------------------------------------------------------------------------
