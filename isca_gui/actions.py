@@ -65,6 +65,7 @@ class Actions(QObject):
         super().__init__(parent)
         self._session, self._jobs = session, jobs
         self._recognising = Recognising(session, jobs, self)
+        jobs.unwritten.connect(self._on_unwritten)
 
     # --- reference ------------------------------------------------------------------------------------------
 
@@ -317,10 +318,11 @@ class Actions(QObject):
             self.stop_job(heavy)
 
     def stop_job(self, job: Job) -> None:
-        """Stop a job; where that leaves a file unwritten, say so."""
+        """Stop a job."""
         self._jobs.stop(job.name)
-        if job.writes:
-            self._session.say("warning", f"{job.title} was stopped. What it was to replace is as it was.")
+
+    def _on_unwritten(self, job: Job) -> None:
+        self._session.say("warning", f"{job.title} was stopped. What it was to replace is as it was.")
 
 
 def grey(pasted: QImage) -> Picture:

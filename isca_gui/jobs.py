@@ -92,6 +92,7 @@ class StepThread(QThread):
         self.order = order
         self.cancelled = False  # close the generator at its next report and drop what it gives
         self.keeping = False  # answer True until it ends, and take what it gives
+        self.ended = False  # by itself: all is done, also where it was cancelled at its very end
         self.over = False
         self.result: Any = None
         self.error: Exception | None = None
@@ -104,6 +105,7 @@ class StepThread(QThread):
         _step_back()
         try:
             self.result = self._drive()
+            self.ended = self.ended or not self.cancelled
         except Exception as error:  # noqa: BLE001 - handed on to whoever started the job
             self.error = error
             self.details = traceback.format_exc()
@@ -128,6 +130,7 @@ class StepThread(QThread):
                 self._put(report)
                 answer = True if self.keeping else None
         except StopIteration as end:
+            self.ended = True
             return end.value
         finally:
             task.close()
@@ -147,6 +150,7 @@ class JobRunner(QObject):
 
     changed = Signal()
     failed = Signal(object)
+    unwritten = Signal(object)  # a job that was to write a file, and was cancelled before it had
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -303,8 +307,10 @@ class JobRunner(QObject):
         order = thread.order
         if order.name in self._waiting:
             self._launch(self._waiting.pop(order.name))
-        elif not thread.cancelled:
+        elif not thread.cancelled or (order.writes and thread.ended):
             _shielded(self._deliver, thread)
+        elif order.writes:
+            self.unwritten.emit(order.state)
 
     def _deliver(self, thread: StepThread) -> None:
         order, error = thread.order, thread.error

@@ -122,6 +122,30 @@ def test_stopping_closes_the_generator_and_tells_nobody(jobs: JobRunner, qtbot: 
     assert results == []
 
 
+@pytest.mark.parametrize("at_its_end", [True, False])
+def test_what_was_written_before_a_stop_came_is_told_as_written(
+    jobs: JobRunner, qtbot: QtBot, at_its_end: bool
+) -> None:
+    told: list[object] = []
+    reached, go_on = threading.Event(), threading.Event()
+
+    def work() -> Generator[Progress, None, str]:
+        yield Progress(0, 2, "writing")
+        reached.set()
+        go_on.wait()
+        if not at_its_end:
+            yield Progress(1, 2, "writing")
+        return "written"
+
+    jobs.unwritten.connect(lambda job: told.append(job.name))
+    jobs.start("a", "A", work, done=told.append, writes=True)
+    qtbot.waitUntil(reached.is_set)
+    jobs.stop("a")
+    go_on.set()
+    qtbot.waitUntil(lambda: bool(told))
+    assert told == ["written" if at_its_end else "a"]
+
+
 def test_stopping_a_job_to_keep_gives_what_it_has(jobs: JobRunner, qtbot: QtBot) -> None:
     results: list[Any] = []
     jobs.start("a", "A", lambda: endless([]), done=results.append, keep=True)
