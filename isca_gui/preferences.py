@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import time
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -21,7 +22,6 @@ from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.core.user_folders import user_folder
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
 
 MOST_RECENT = 10
@@ -77,7 +77,10 @@ class Preferences:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         ours = self._document()
         with _turn(self.path.with_name(f".{self.path.name}.lock")):
-            there, _ = _read(self.path)
+            there, problem = _read(self.path)
+            if problem:
+                with contextlib.suppress(OSError):
+                    os.replace(self.path, _put_aside(self.path))
             files.write_text(self.path, json.dumps(_merged(self._before, ours, there), indent=1))
         self._before = ours
 
@@ -90,8 +93,14 @@ def _read(path: Path) -> tuple[dict[str, Any], str]:
     except FileNotFoundError:
         return {}, ""
     except (OSError, ValueError, RecursionError) as error:
-        return {}, f"The preferences in '{path}' could not be read ({error}); all are as at first."
+        kept = f"The old file will be kept as '{_put_aside(path).name}'."
+        return {}, f"The preferences in '{path}' could not be read ({error}); all are as at first. {kept}"
     return (stored if isinstance(stored, dict) else {}), ""
+
+
+def _put_aside(path: Path) -> Path:
+    """Name what becomes of a file that cannot be read: its owner may want to mend it."""
+    return path.with_suffix(f".broken{path.suffix}")
 
 
 @contextlib.contextmanager

@@ -143,3 +143,13 @@ def test_a_lock_that_is_never_given_back_does_not_keep_the_window_open(tmp_path:
     assert time.monotonic() - begin < 5
     lock.release()
     assert Preferences(path).theme == "dark"
+
+
+def test_what_could_not_be_read_is_kept_aside(tmp_path: Path) -> None:
+    path = tmp_path / "preferences.json"
+    path.write_text('{"presets": {"mine": {}},}')
+    preferences = Preferences(path)
+    assert "preferences.broken.json" in preferences.problem
+    preferences.save()
+    assert (tmp_path / "preferences.broken.json").read_text() == '{"presets": {"mine": {}},}'
+    assert Preferences(path).problem == ""
