@@ -10,19 +10,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import time
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from isca_gui.core import files
 from isca_gui.core.fields import has_type
-from isca_gui.core.lock import Lock, Locked
+from isca_gui.core.lock import turn
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.core.user_folders import user_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MOST_RECENT = 10
 _LARGEST = 4 * 2**20
@@ -76,7 +72,7 @@ class Preferences:
         """Write the file, whole or not at all; raises OSError where it cannot be written."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         ours = self._document()
-        with _turn(self.path.with_name(f".{self.path.name}.lock")):
+        with turn(self.path.with_name(f".{self.path.name}.lock"), _PATIENCE):
             there, problem = _read(self.path)
             if problem:
                 with contextlib.suppress(OSError):
@@ -101,24 +97,6 @@ def _read(path: Path) -> tuple[dict[str, Any], str]:
 def _put_aside(path: Path) -> Path:
     """Name what becomes of a file that cannot be read: its owner may want to mend it."""
     return path.with_suffix(f".broken{path.suffix}")
-
-
-@contextlib.contextmanager
-def _turn(lock: Path) -> Iterator[None]:
-    """Let one window read and write at a time; whoever waits too long goes on all the same."""
-    taken, end = None, time.monotonic() + _PATIENCE
-    while taken is None and time.monotonic() < end:
-        try:
-            taken = Lock(lock)
-        except Locked:
-            time.sleep(0.005)
-        except OSError:  # nothing can be written there: the file itself will tell
-            break
-    try:
-        yield
-    finally:
-        if taken is not None:
-            taken.release()
 
 
 def _merged(before: dict[str, Any], ours: dict[str, Any], there: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,12 @@ import contextlib
 import errno
 import os
 import sys
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 if sys.platform == "win32":
     import msvcrt
@@ -14,6 +19,7 @@ else:
     import fcntl
 
 _ATTEMPTS = 20
+_PAUSE = 0.005  # seconds between two tries of who waits
 _BUSY = {errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK}
 
 
@@ -42,6 +48,24 @@ class Lock:
             with contextlib.suppress(OSError):
                 self.path.unlink()
             os.close(descriptor)
+
+
+@contextlib.contextmanager
+def turn(path: str | os.PathLike[str], patience: float) -> Iterator[None]:
+    """Let one process at a time do something; whoever waits too many seconds goes on all the same."""
+    taken, end = None, time.monotonic() + patience
+    while taken is None and time.monotonic() < end:
+        try:
+            taken = Lock(path)
+        except Locked:
+            time.sleep(_PAUSE)
+        except OSError:  # there can be no lock: what is to be done will tell, if it cannot be done either
+            break
+    try:
+        yield
+    finally:
+        if taken is not None:
+            taken.release()
 
 
 def held(path: str | os.PathLike[str]) -> bool:

@@ -1,0 +1,83 @@
+"""What is compiled is kept for all processes, and none reads while another writes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numba
+
+from isca_gui.core import compiled
+from isca_gui.core.compile_cache import shared
+from isca_gui.core.lock import Lock
+
+if TYPE_CHECKING:
+    import pytest
+
+ROOT = Path(__file__).parents[1]
+MODULE = """
+import numba
+from isca_gui.core.compile_cache import shared
+
+@shared
+@numba.njit(cache=True)
+def added(numbers):
+    total = 0
+    for number in numbers:
+        total += number
+    return total
+"""
+WORKER = """
+import sys, added
+for count in range(int(sys.argv[1]), 24, 3):
+    assert added.added((1,) * count) == count
+"""
+
+
+def test_every_loop_is_kept_so() -> None:
+    for loop in (compiled.admm_epoch, compiled.orthonormalise, compiled.objective, compiled._polar_by_svd):
+        assert type(loop._cache).__module__ == "isca_gui.core.compile_cache"
+
+
+def test_nobody_reads_or_writes_while_another_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    @shared
+    @numba.njit(cache=True)
+    def doubled(number: int) -> int:
+        return 2 * number
+
+    folder = Path(doubled._cache.cache_path)
+    lock, answers = Lock(folder / ".lock"), []
+    other = threading.Thread(target=lambda: answers.append(doubled(21)))
+    other.start()
+    other.join(0.3)
+    assert (answers, list(folder.glob("*.nb?"))) == ([], [])
+    lock.release()
+    other.join()
+    assert answers == [42]
+    assert len(list(folder.glob("*.nbc"))) == 1
+    assert not (folder / ".lock").exists()
+
+
+def test_processes_that_compile_at_once_lose_nothing_of_each_other(tmp_path: Path) -> None:
+    (tmp_path / "added.py").write_text(MODULE)
+    env = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": f"{tmp_path}:{ROOT}"}
+
+    def start(first: int) -> subprocess.Popen[str]:
+        words = [sys.executable, "-c", WORKER, str(first)]
+        return subprocess.Popen(words, env=env, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+
+    for worker in [start(first) for first in (1, 2, 3)]:
+        assert worker.communicate() == (None, "")
+        assert worker.returncode == 0
+    assert len(list((tmp_path / "cache").rglob("*.nbc"))) == 23
+    check = "import added; added.added((1,) * 7); assert list(added.added.stats.cache_misses) == []"
+    again = subprocess.run(
+        [sys.executable, "-c", check], env=env, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (again.returncode, again.stderr) == (0, "")
