@@ -17,12 +17,17 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 
 import pytest
 from commands import Done
+from hypothesis import settings
 
 from isca_gui import cli
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+# Wall time: on a busy machine any example may take longer than its deadline.
+settings.register_profile("unhurried", settings.default, deadline=None)  # the rest as it is, also in CI
+settings.load_profile("unhurried")
 
 # Begun last, one of these would run on alone at the end.
 LONG = {

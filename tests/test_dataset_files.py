@@ -540,7 +540,7 @@ def test_labels_never_leave_the_folder(tmp_path: Path, label: str) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(str.strip))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_label_comes_back_or_is_refused(tmp_path: Path, label: str) -> None:
     check_label(tmp_path, label)
 
@@ -751,7 +751,7 @@ def test_a_folder_in_place_of_a_file(saved: Path, name: str) -> None:
 
 
 @given(st.binary(max_size=300), st.sampled_from(["manifest.csv", "dataset.json"]), st.integers(0, 400))
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_damage_gives_a_dataset_or_the_one_error(tmp_path: Path, junk: bytes, name: str, place: int) -> None:
     folder = tmp_path / "folder"
     if not folder.exists():

@@ -153,7 +153,7 @@ def test_error_grows_with_strength(row: Distortion, crop: Picture) -> None:
 
 @pytest.mark.parametrize("row", [row for row in TABLE if row.name != "jpeg"], ids=lambda row: row.name)
 @given(data=st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_error_grows_between_any_two_strengths(row: Distortion, data: st.DataObject) -> None:
     picture = np.random.default_rng(data.draw(st.integers(0, 50))).random((24, 17)).astype(np.float32)
     apply = row.prepare(picture, np.random.default_rng(data.draw(st.integers(0, 50))))
@@ -334,7 +334,7 @@ def test_nothing_is_written_to_the_terminal(crop: Picture, capfd: pytest.Capture
 
 
 @given(st.floats(1e-3, 600))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_jpeg_takes_every_strength(factor: float) -> None:
     picture = np.random.default_rng(0).random((19, 21)).astype(np.float32)
     made = prepared("jpeg", picture)(factor)

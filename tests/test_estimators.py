@@ -198,7 +198,7 @@ def test_defaults_are_the_programs() -> None:
 # --- properties ---------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     count=st.integers(1, 12), features=st.integers(2, 12), components=st.integers(1, 12),
     seed=st.integers(0, 99), flat=st.booleans(), dtype=st.sampled_from(TYPES),
@@ -225,7 +225,7 @@ def test_any_size(count: int, features: int, components: int, seed: int, flat: b
     assert again.components_.tobytes() == U.tobytes()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     count=st.integers(1, 12), features=st.integers(2, 8), components=st.integers(1, 12),
     kernel=st.sampled_from(sorted(KERNELS)), black=st.booleans(), seed=st.integers(0, 99),

@@ -868,7 +868,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @settings(
     max_examples=400,
     derandomize=True,
-    deadline=None,
     database=None,
     suppress_health_check=[HealthCheck.too_slow],
 )

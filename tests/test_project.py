@@ -611,7 +611,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(view={}, name="", path="//", seed=0, layout=b"")
 @example(view={}, name="", path="//a/../b", seed=0, layout=b"")
 @given(

@@ -487,7 +487,7 @@ def test_a_tie_among_the_k_nearest_is_not_settled_by_order(
     numbers=st.data(),
     k=st.sampled_from([1, 1, 2, 3, 5]),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_the_order_of_the_training_pictures_does_not_matter(
     labels: list[str], numbers: st.DataObject, k: int
 ) -> None:

@@ -501,7 +501,7 @@ def test_unusual_sizes_train_to_finite_models(choice, images, height, width, blo
         assert_finite(model, stack)
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 @given(
     choice=st.sampled_from(METHODS),
     kind=st.sampled_from((*KINDS, "usual")),
