@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 from dataclasses import dataclass
+from functools import partialmethod
 from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -16,6 +17,7 @@ import pytest
 from PySide6.QtCore import QObject, QPoint, Qt, QThread, QTimer
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
 
 from isca_gui import app as program
 from isca_gui import theme
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
-    from pytestqt.qtbot import QtBot
 
     from isca_gui.core.dataset import Dataset
     from isca_gui.core.model import Model
@@ -43,6 +44,7 @@ SIDE = 64
 LEVELS = (100.0, 400.0)
 SPEC = DatasetSpec(kinds=("gaussian-noise", "blur", "jpeg"), levels=LEVELS)
 SETTINGS = TrainingSettings(solver="direct", epochs=5)
+_PATIENCE = 60_000  # milliseconds
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -53,6 +55,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(
                 pytest.mark.qt_log_ignore(r"does not support (propagateSizeHints|raise)", extend=True)
             )
+
+
+class PatientBot(QtBot):
+    """Waits as long as jobs may take on a busy machine, where they give way to everything else."""
+
+    waitUntil = partialmethod(QtBot.waitUntil, timeout=_PATIENCE)
+    waitSignal = partialmethod(QtBot.waitSignal, timeout=_PATIENCE)
+    waitSignals = partialmethod(QtBot.waitSignals, timeout=_PATIENCE)
+
+
+@pytest.fixture
+def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
+    return PatientBot(request)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -99,9 +114,9 @@ class Studio:
     jobs: JobRunner
     actions: Actions
 
-    def rest(self, qtbot: QtBot, timeout: int = 20_000) -> None:
+    def rest(self, qtbot: QtBot) -> None:
         """Wait until no job is under way."""
-        qtbot.waitUntil(lambda: not self.jobs.jobs(), timeout=timeout)
+        qtbot.waitUntil(lambda: not self.jobs.jobs())
 
     @property
     def errors(self) -> list[str]:
@@ -243,7 +258,7 @@ def fill(
 
 def rest(qtbot: QtBot, window: MainWindow) -> None:
     """Wait until no job is under way."""
-    qtbot.waitUntil(lambda: not window.jobs.jobs(), timeout=30_000)
+    qtbot.waitUntil(lambda: not window.jobs.jobs())
     QApplication.processEvents()
 
 

@@ -60,10 +60,10 @@ def full(qtbot: QtBot, window: MainWindow, small: Dataset, model: Model) -> Main
     assert session.run is not None
     window.commands_.evaluate(session.run.number)
     window.commands_.recognise_made("jpeg", 300.0, 1)
-    qtbot.waitUntil(lambda: not window.jobs.jobs(), timeout=30_000)
+    qtbot.waitUntil(lambda: not window.jobs.jobs())
     for name, *_ in window.viewers():
         window.show_viewer(name)
-        qtbot.waitUntil(lambda: not window.jobs.jobs(), timeout=30_000)
+        qtbot.waitUntil(lambda: not window.jobs.jobs())
     return window
 
 

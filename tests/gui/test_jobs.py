@@ -152,7 +152,7 @@ def test_stopping_a_job_to_keep_gives_what_it_has(jobs: JobRunner, qtbot: QtBot)
     qtbot.wait(30)
     jobs.stop("a")
     assert jobs.stopping("a")
-    qtbot.waitUntil(lambda: results == ["kept"], timeout=1000)
+    qtbot.waitUntil(lambda: results == ["kept"])
 
 
 def test_progress_percent_and_time_left(jobs: JobRunner, qtbot: QtBot) -> None:

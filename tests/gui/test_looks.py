@@ -270,7 +270,7 @@ def test_a_drawing_of_the_old_work_does_not_come_into_the_new(
     go_on, late = threading.Event(), []
     pictures._newest.ask(lambda: go_on.wait(20), late.append)
     changed.projects._load(str(path), str(path), changed.projects.mark)
-    qtbot.waitUntil(lambda: pictures._dataset is changed.session.dataset is not made, timeout=10_000)
+    qtbot.waitUntil(lambda: pictures._dataset is changed.session.dataset is not made)
     go_on.set()
     rest(qtbot, changed)
     assert late == []

@@ -89,11 +89,11 @@ def test_the_first_training_of_the_next_project_is_shown_too(
 def test_the_whole_way_by_keys(qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32]) -> None:
     window.session.set_reference(Reference("small", picture))
     action_of(window, "Ctrl+G").trigger()
-    qtbot.waitUntil(lambda: window.session.dataset is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: window.session.dataset is not None)
     action_of(window, "Ctrl+T").trigger()
-    qtbot.waitUntil(lambda: window.session.run is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: window.session.run is not None)
     action_of(window, "Ctrl+M").trigger()
-    qtbot.waitUntil(lambda: window.session.test is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: window.session.test is not None)
     rest(qtbot, window)
     assert window.session.test is not None
     assert window.session.test.recognition is not None

@@ -296,7 +296,7 @@ def test_escape_leaves_the_tour_and_stops_nothing(qtbot: QtBot, window: MainWind
     assert not window.guide.tour.running
     assert window.jobs.running("training"), "the first Esc ends the tour only"
     qtbot.keyClick(box, Qt.Key.Key_Escape)
-    qtbot.waitUntil(lambda: session.run is not None, timeout=5000)
+    qtbot.waitUntil(lambda: session.run is not None)
     rest(qtbot, window)
 
 
@@ -343,8 +343,8 @@ def test_a_mystery_makes_what_is_missing_first(
 def test_a_mystery_without_a_reference_begins_with_the_sample(qtbot: QtBot, window: MainWindow) -> None:
     window.projects._begin_anew()
     window.guide.mystery()
-    qtbot.waitUntil(lambda: window.session.reference is not None, timeout=10_000)
-    qtbot.waitUntil(lambda: window.jobs.running("dataset"), timeout=10_000)
+    qtbot.waitUntil(lambda: window.session.reference is not None)
+    qtbot.waitUntil(lambda: window.jobs.running("dataset"))
     window.commands_.stop_generating()
     rest(qtbot, window)
     assert window.session.dataset is None

@@ -561,7 +561,7 @@ def test_stop_and_keep_then_resume(qtbot: QtBot, with_dataset: Studio, training_
     qtbot.waitUntil(lambda: session.live is not None and len(session.live.steps) > 5, timeout=60_000)
     assert training_panel.stop_button.isVisible()
     click(qtbot, training_panel.stop_button)
-    qtbot.waitUntil(lambda: session.run is not None, timeout=2000)
+    qtbot.waitUntil(lambda: session.run is not None)
     first = session.run
     assert first is not None
     assert first.model.end == "stopped"
@@ -569,7 +569,7 @@ def test_stop_and_keep_then_resume(qtbot: QtBot, with_dataset: Studio, training_
     done = first.model.state.epoch
     session.set_settings(TrainingSettings(epochs=done + 5))
     click(qtbot, training_panel.resume_button)
-    qtbot.waitUntil(lambda: len(session.runs) == 2, timeout=20_000)
+    qtbot.waitUntil(lambda: len(session.runs) == 2)
     assert session.run is not None
     assert session.run.model.state.epoch == done + 5
     assert len(session.run.model.steps) == done + 5
@@ -601,7 +601,7 @@ def test_a_training_that_fails_is_said_and_the_next_one_works(
     session = with_dataset.session
     session.set_settings(TrainingSettings(eta=1000.0, epochs=5))
     click(qtbot, training_panel.train_button)
-    with_dataset.rest(qtbot, 60_000)
+    with_dataset.rest(qtbot)
     assert with_dataset.errors
     assert training_panel.state == step.FAILED
     assert session.live is None
@@ -841,7 +841,7 @@ def test_the_status_bar_shows_the_job_and_stops_it(qtbot: QtBot, with_dataset: S
     assert "Training ISCA 1" in bar.job_label.text()
     assert bar.stop_button.isVisible()
     click(qtbot, bar.stop_button)
-    qtbot.waitUntil(lambda: session.run is not None, timeout=3000)
+    qtbot.waitUntil(lambda: session.run is not None)
     with_dataset.rest(qtbot)
     qtbot.waitUntil(lambda: not bar.stop_button.isVisible())
     bar.show_pixel(3, 5, "0.412")
@@ -872,7 +872,7 @@ def test_esc_stops_what_the_status_bar_shows(qtbot: QtBot, with_dataset: Studio)
     with_dataset.actions.stop()
     assert not jobs.running("project")
     assert session.messages[-1].text.startswith("Saving work.iscaproj was stopped.")
-    with_dataset.rest(qtbot, 60_000)
+    with_dataset.rest(qtbot)
 
 
 def test_messages_are_listed_with_details_that_can_be_copied(qtbot: QtBot, studio: Studio) -> None:

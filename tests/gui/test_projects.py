@@ -401,7 +401,7 @@ def test_a_truth_told_while_the_pictures_of_a_project_are_recognised_stays_told(
     worked.close()
     other = open_window()
     other.projects.open(path)
-    qtbot.waitUntil(lambda: other.session.test is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: other.session.test is not None)
     assert other.session.test.truth.startswith("hidden:")
     other.commands_.reveal(other.session.test.number)
     rest(qtbot, other)
@@ -776,7 +776,7 @@ def test_saved_when_asked_then_closed(
     choose(monkeypatch, tmp_path / f"late{SUFFIX}")
     assert not close_by_hand(worked)
     answer(QMessageBox.StandardButton.Save)
-    qtbot.waitUntil(lambda: not worked.isVisible(), timeout=20_000)
+    qtbot.waitUntil(lambda: not worked.isVisible())
     assert len(project.read(tmp_path / f"late{SUFFIX}").runs) == 2
     assert not lock_of(str(tmp_path / f"late{SUFFIX}")).exists()
 
@@ -790,7 +790,7 @@ def test_what_is_changed_while_it_is_saved_is_saved_before_it_closes(
     answer(QMessageBox.StandardButton.Save)
     assert worked.jobs.running("project")
     worked.session.set_settings(replace(worked.session.settings, seed=6))
-    qtbot.waitUntil(lambda: not worked.isVisible(), timeout=10_000)
+    qtbot.waitUntil(lambda: not worked.isVisible())
     other = open_window()
     other.projects.open(path)
     rest(qtbot, other)
@@ -800,7 +800,7 @@ def test_what_is_changed_while_it_is_saved_is_saved_before_it_closes(
 def test_discarded_when_asked_it_closes(qtbot: QtBot, worked: MainWindow) -> None:
     assert not close_by_hand(worked)
     answer(QMessageBox.StandardButton.Discard)
-    qtbot.waitUntil(lambda: not worked.isVisible(), timeout=20_000)
+    qtbot.waitUntil(lambda: not worked.isVisible())
 
 
 def test_a_training_under_way_is_kept_by_saving(
@@ -815,7 +815,7 @@ def test_a_training_under_way_is_kept_by_saving(
     action(worked, "Ctrl+Q").trigger()
     assert "is under way" in boxes()[0].informativeText()
     answer(QMessageBox.StandardButton.Save)
-    qtbot.waitUntil(lambda: not worked.isVisible(), timeout=20_000)
+    qtbot.waitUntil(lambda: not worked.isVisible())
     stored = project.read(tmp_path / f"one{SUFFIX}")
     assert [run.number for run in stored.runs] == [1, 3, 4]
 
@@ -878,7 +878,7 @@ def test_the_program_does_not_end_before_a_file_is_written(
     assert not close_by_hand(worked)
     assert boxes() == []
     assert worked.isVisible()
-    qtbot.waitUntil(lambda: not worked.isVisible(), timeout=20_000)
+    qtbot.waitUntil(lambda: not worked.isVisible())
     assert zipfile.is_zipfile(tmp_path / f"b{PACKED}")
 
 
@@ -918,7 +918,7 @@ def test_cancel_cancels_a_quit_that_waits_for_the_training(
     assert worked.session.live is not None
     worked.quit()
     answer(QMessageBox.StandardButton.Cancel)
-    qtbot.waitUntil(lambda: worked.session.live is None, timeout=20_000)
+    qtbot.waitUntil(lambda: worked.session.live is None)
     rest(qtbot, worked)
     assert worked.isVisible()
     assert worked.projects.unsaved

@@ -171,7 +171,7 @@ def test_work_is_put_into_safety_and_goes_when_it_is_saved(
     qtbot: QtBot, window: MainWindow, work: Work, tmp_path: Path
 ) -> None:
     assert folders() == [], "nothing yet"
-    with qtbot.waitSignal(window.recovery.kept, timeout=10_000):
+    with qtbot.waitSignal(window.recovery.kept):
         fill(window, work)
     (folder,) = folders()
     assert (folder / safety.DOCUMENT).exists()
@@ -179,7 +179,7 @@ def test_work_is_put_into_safety_and_goes_when_it_is_saved(
     window.projects._write(str(tmp_path / f"a{SUFFIX}"))
     rest(qtbot, window)
     qtbot.waitUntil(lambda: not (folder / safety.DOCUMENT).exists())
-    with qtbot.waitSignal(window.recovery.kept, timeout=10_000):
+    with qtbot.waitSignal(window.recovery.kept):
         window.session.remove_run(1)
     assert safety._path(folder) == str(tmp_path / f"a{SUFFIX}")
     window.quit()
@@ -189,7 +189,7 @@ def test_work_is_put_into_safety_and_goes_when_it_is_saved(
 
 
 def test_closed_by_somebody_else_it_stays(qtbot: QtBot, window: MainWindow, work: Work) -> None:
-    with qtbot.waitSignal(window.recovery.kept, timeout=10_000):
+    with qtbot.waitSignal(window.recovery.kept):
         fill(window, work)
     window.close()
     found, problems = safety.orphans()
@@ -208,12 +208,12 @@ def test_nothing_worth_keeping_leaves_nothing(
 
 
 def test_what_is_in_safety_is_not_written_again(qtbot: QtBot, window: MainWindow, work: Work) -> None:
-    with qtbot.waitSignal(window.recovery.kept, timeout=10_000):
+    with qtbot.waitSignal(window.recovery.kept):
         fill(window, work)
     (folder,) = folders()
     written = {path: path.stat().st_mtime_ns for path in folder.rglob("*.isca")}
     assert len(written) == 1
-    with qtbot.waitSignal(window.recovery.kept, timeout=10_000):
+    with qtbot.waitSignal(window.recovery.kept):
         window.session.set_settings(TrainingSettings(components=3))
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.isca")} == written
 
@@ -250,9 +250,9 @@ def test_a_training_that_has_ended_leaves_no_snapshot(qtbot: QtBot, window: Main
     window.commands_.train()
     qtbot.waitUntil(lambda: any((folder / safety.TRAINING).exists() for folder in folders()), timeout=60_000)
     window.commands_.stop_training()
-    qtbot.waitUntil(lambda: window.session.run is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: window.session.run is not None)
     (folder,) = folders()
-    qtbot.waitUntil(lambda: not (folder / safety.TRAINING).exists(), timeout=10_000)
+    qtbot.waitUntil(lambda: not (folder / safety.TRAINING).exists())
     window.close()
     found, _ = safety.orphans()
     restored, _, _ = run(safety.load(found[0]))
@@ -267,12 +267,12 @@ def test_where_nothing_can_be_written_it_is_told_once(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     fill(window, work)
     told = lambda: [each for each in window.session.messages if "put into safety" in each.text]  # noqa: E731
-    qtbot.waitUntil(lambda: bool(told()), timeout=10_000)
+    qtbot.waitUntil(lambda: bool(told()))
     window.session.set_settings(TrainingSettings(components=3))
     qtbot.wait(round(1000 * (INTERVAL + 0.6)))
     assert len(told()) == 1
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "folder"))
-    qtbot.waitUntil(lambda: len(folders()) == 1 and window.recovery._kept is not None, timeout=10_000)
+    qtbot.waitUntil(lambda: len(folders()) == 1 and window.recovery._kept is not None)
     assert len(told()) == 1, "as soon as it can be written it is, with nothing changed meanwhile"
 
 
@@ -286,7 +286,7 @@ def test_work_left_behind_is_restored(qtbot: QtBot, window: MainWindow, work: Wo
     assert "small.png (a dataset, 1 run)" in window.notice.label.text()
     window.notice.buttons[0].click()
     rest(qtbot, window)
-    qtbot.waitUntil(lambda: not folder.exists(), timeout=10_000)
+    qtbot.waitUntil(lambda: not folder.exists())
     assert not window.notice.isVisible()
     assert [each.number for each in window.session.runs] == [1]
     assert not window.session.runs[0].stale
@@ -307,7 +307,7 @@ def test_restoring_that_is_stopped_is_offered_again(qtbot: QtBot, window: MainWi
     rest(qtbot, window)
     assert window.session.runs == ()
     window.notice.buttons[0].click()
-    qtbot.waitUntil(lambda: not folder.exists(), timeout=20_000)
+    qtbot.waitUntil(lambda: not folder.exists())
     assert len(window.session.runs) == 1
 
 
@@ -343,7 +343,7 @@ def test_what_is_restored_stays_in_safety_until_it_is_in_ours(
     assert window.recovery.busy
     (orphan,) = window.recovery._orphans
     window.recovery._adopted.append(orphan)  # restored while that is under way
-    qtbot.waitUntil(lambda: not window.recovery.busy, timeout=20_000)
+    qtbot.waitUntil(lambda: not window.recovery.busy)
     assert folder.exists()
     assert window.recovery._adopted == [orphan]
     window.recovery._adopted.clear()

@@ -102,20 +102,20 @@ def test_viewers_come_to_the_front_when_there_is_something_to_see(qtbot: QtBot, 
     for name in ("bases", "runs"):
         window.show_viewer(name)
     window.commands_.generate()
-    qtbot.waitUntil(lambda: window.session.dataset is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: window.session.dataset is not None)
     qtbot.waitUntil(lambda: in_front(window, "pictures"))
     window.commands_.train()
     qtbot.waitUntil(lambda: in_front(window, "convergence"))
-    qtbot.waitUntil(lambda: window.session.run is not None, timeout=30_000)
+    qtbot.waitUntil(lambda: window.session.run is not None)
     rest(qtbot, window)
     assert not in_front(window, "vote_map")
     window.recognise_panel.make_button.click()
-    qtbot.waitUntil(lambda: in_front(window, "vote_map"), timeout=20_000)
+    qtbot.waitUntil(lambda: in_front(window, "vote_map"))
     window.show_viewer("confusion")
     rest(qtbot, window)
     confusion = window.docks["confusion"].widget()
     confusion.open_picture(window.session.run.number, 1)
-    qtbot.waitUntil(lambda: in_front(window, "vote_map"), timeout=20_000)
+    qtbot.waitUntil(lambda: in_front(window, "vote_map"))
     rest(qtbot, window)
 
 
@@ -132,7 +132,7 @@ def test_a_stopped_training_is_called_stopped(qtbot: QtBot, trained: MainWindow)
     trained.commands_.train()
     qtbot.waitUntil(lambda: session.live is not None and len(session.live.steps) > 1, timeout=60_000)
     trained.commands_.stop_training()
-    qtbot.waitUntil(lambda: session.live is None, timeout=5000)
+    qtbot.waitUntil(lambda: session.live is None)
     rest(qtbot, trained)
     assert trained.training_panel.state == step.HALTED
     assert "stopped" in trained.training_panel.state_label.text()
@@ -201,7 +201,7 @@ def test_many_pictures_make_a_table_and_bad_ones_are_listed_with_their_error(
     names[-1].write_text("no picture")
     panel = trained.recognise_panel
     panel.recognise(map(str, names))
-    qtbot.waitUntil(lambda: panel.list.topLevelItemCount() == 5, timeout=20_000)
+    qtbot.waitUntil(lambda: panel.list.topLevelItemCount() == 5)
     rest(qtbot, trained)
     shown = [panel.list.topLevelItem(row).text(0) for row in range(5)]
     assert shown == [path.name for path in names]
@@ -298,7 +298,7 @@ def test_the_paper_is_reproduced_as_a_job_and_its_report_opened(
     window.results.ask_reproduce()
     assert "already" in window.session.messages[-1].text
     window.commands_.stop()
-    qtbot.waitUntil(lambda: not window.jobs.running("reproduce"), timeout=10_000)
+    qtbot.waitUntil(lambda: not window.jobs.running("reproduce"))
     assert opened == []
     window.results.ask_reproduce(quick=True)
     qtbot.waitUntil(lambda: bool(opened), timeout=200_000)

@@ -134,7 +134,7 @@ def test_a_run_that_gets_another_name_goes_to_its_place(
     editor = viewer.table.indexWidget(viewer.model.index(2, NAME))
     QTest.keyClicks(editor, "a better one")
     QTest.keyClick(editor, Qt.Key.Key_Return)
-    qtbot.waitUntil(lambda: names(viewer) == ["a better one", "run 2", "Run 9"], timeout=5_000)
+    qtbot.waitUntil(lambda: names(viewer) == ["a better one", "run 2", "Run 9"])
     assert viewer.session.run.name == "a better one"
     assert [index.row() for index in viewer.table.selectionModel().selectedRows()] == [0]
 

@@ -71,7 +71,7 @@ def test_without_a_run_there_is_the_next_step(
     assert viewer._empty.button.text() == "Train"
     studio.session.set_settings(TrainingSettings(solver="direct", epochs=2))
     viewer._empty.button.click()
-    qtbot.waitUntil(lambda: studio.session.run is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: studio.session.run is not None)
     studio.rest(qtbot)
     assert not viewer.empty
 

@@ -40,7 +40,7 @@ def test_an_empty_viewer_leads_to_the_next_step(qtbot: QtBot, with_reference: St
     viewer.show()
     assert viewer.empty
     qtbot.mouseClick(viewer._empty.button, Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: with_reference.session.dataset is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: with_reference.session.dataset is not None)
     assert not viewer.empty
     with_reference.rest(qtbot)
     assert viewer.left.layer is not None
@@ -153,8 +153,8 @@ def test_b_blinks_between_the_two(qtbot: QtBot, viewer: PicturesViewer) -> None:
     assert viewer.mode == pictures.BLINK
     assert viewer.shown is not None
     (shown,) = viewer.shown.comparisons
-    qtbot.waitUntil(lambda: viewer.left.layer is shown.second, timeout=3000)
-    qtbot.waitUntil(lambda: viewer.left.layer is shown.first, timeout=3000)
+    qtbot.waitUntil(lambda: viewer.left.layer is shown.second)
+    qtbot.waitUntil(lambda: viewer.left.layer is shown.first)
     qtbot.keyClick(viewer.left, Qt.Key.Key_B)
     assert viewer.mode == pictures.SIDE_BY_SIDE
 

@@ -45,7 +45,7 @@ def votes(qtbot: QtBot, with_run: Studio) -> VoteMapViewer:
     made.show()
     assert made.empty
     made._empty.button.click()
-    qtbot.waitUntil(lambda: with_run.session.test is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: with_run.session.test is not None)
     with_run.rest(qtbot)
     return made
 
@@ -58,7 +58,7 @@ def confusion(qtbot: QtBot, with_run: Studio) -> ConfusionViewer:
     made.show()
     assert made.empty
     made._empty.button.click()
-    qtbot.waitUntil(lambda: not made.empty, timeout=20_000)
+    qtbot.waitUntil(lambda: not made.empty)
     with_run.rest(qtbot)
     return made
 
@@ -309,14 +309,14 @@ def test_a_picture_of_a_cell_opens_with_its_blocks_left_out(
     with_run.rest(qtbot)
     assert not confusion.list.item(0).icon().isNull()
     number = pictures_of(run, int(row), int(column))[0]
-    with qtbot.waitSignal(confusion.picture_opened, timeout=10_000):
+    with qtbot.waitSignal(confusion.picture_opened):
         confusion._on_item(confusion.list.item(0))
     test = with_run.session.test
     assert test is not None
     assert test.recognition is not None
     expected = Recogniser(model).leave_one_out(number)
     np.testing.assert_array_equal(test.recognition.winner, expected.winner)
-    with qtbot.waitSignal(confusion.picture_opened, timeout=10_000):
+    with qtbot.waitSignal(confusion.picture_opened):
         confusion._on_item(confusion.list.item(0))
     assert len(with_run.session.tested) == 1
     with_run.session.set_spec(replace(with_run.session.spec, seed=9))  # the run is stale now
