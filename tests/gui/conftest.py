@@ -262,6 +262,18 @@ def rest(qtbot: QtBot, window: MainWindow) -> None:
     QApplication.processEvents()
 
 
+def still(qtbot: QtBot, window: MainWindow) -> None:
+    """Wait until the docks lie where they stay."""
+
+    def lie_still() -> bool:
+        before = window.layout_text()
+        qtbot.wait(50)
+        return not window._settle.isActive() and window.layout_text() == before
+
+    qtbot.waitUntil(lambda: not window._settle.isActive())  # to read them earlier may share the room out
+    qtbot.waitUntil(lie_still)
+
+
 def in_front(window: MainWindow, name: str) -> bool:
     """Whether a viewer is not behind another tab."""
     return not window.docks[name].visibleRegion().isEmpty()

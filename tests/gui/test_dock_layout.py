@@ -17,6 +17,8 @@ from isca_gui.arrangement import VIEWERS
 from isca_gui.dock_layout import Layout, Split, Tabs, alike, from_text, to_text
 from isca_gui.docking import AREAS
 
+from .conftest import still
+
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
@@ -96,17 +98,17 @@ def test_whatever_a_user_does_comes_back(qtbot: QtBot, window: MainWindow, seed:
     dice = random.Random(seed)
     window.showNormal()
     window.resize(2000, 1400)  # so large that all docks have the room they need
-    qtbot.wait(200)
+    still(qtbot, window)
     for _ in range(4):
         shuffle_docks(window, dice)
-        qtbot.wait(50)
+        still(qtbot, window)
         kept, before = window.layout_text(), places(window)
         assert from_text(kept, NAMES) is not None
         window.arrange()
-        qtbot.wait(200)
+        still(qtbot, window)
         assert not window.docks["pictures"].isHidden()
         window.show_layout(kept)
-        qtbot.wait(200)  # the docks lie still
+        still(qtbot, window)
         assert_same_places(places(window), before)
         assert window.layout_text() == kept, "and is written in the same bytes"
 
@@ -114,23 +116,23 @@ def test_whatever_a_user_does_comes_back(qtbot: QtBot, window: MainWindow, seed:
 def test_sizes_come_back(qtbot: QtBot, window: MainWindow) -> None:
     window.showNormal()
     window.resize(1400, 900)
-    qtbot.wait(200)
+    still(qtbot, window)
     pictures, lower = window.docks["pictures"], window.docks["convergence"]
     window.resizeDocks([pictures, lower], [400, 500], Qt.Orientation.Vertical)
-    qtbot.wait(50)
+    still(qtbot, window)
     kept, before = window.layout_text(), (pictures.height(), lower.height())
     window.arrange()
-    qtbot.wait(200)
+    still(qtbot, window)
     assert abs(lower.height() - before[1]) > 50
     window.show_layout(kept)
-    qtbot.wait(200)
+    still(qtbot, window)
     assert (pictures.height(), lower.height()) == pytest.approx(before, abs=3)
 
 
 def test_a_layout_that_does_not_fit_is_kept_at_any_moment(qtbot: QtBot, window: MainWindow) -> None:
     window.showNormal()
     window.resize(700, 600)
-    qtbot.wait(200)
+    still(qtbot, window)
     areas = {"left": Tabs(("steps",), "steps"), "right": Tabs(("pictures", "comparison"), "comparison")}
     wide = to_text(Layout(areas, {"left": 0.05, "right": 0.95}, {}))
     window.show_layout(wide)
@@ -173,10 +175,10 @@ def test_a_window_saved_or_closed_at_once_is_laid_as_one_that_was_looked_at(
 def test_the_steps_take_no_more_than_they_need_at_first(qtbot: QtBot, window: MainWindow) -> None:
     window.showNormal()
     window.resize(1280, 800)
-    qtbot.wait(300)
+    still(qtbot, window)
     window.show_viewer("start")  # as at the very first start
     window.arrange()
-    qtbot.wait(300)
+    still(qtbot, window)
     assert 350 <= window.docks["steps"].width() <= 400
     assert 225 <= window.docks["convergence"].height() <= 330
 
@@ -221,7 +223,7 @@ def test_depth_and_length_are_bounded() -> None:
 
 
 def test_a_wrong_layout_changes_nothing(qtbot: QtBot, window: MainWindow) -> None:
-    qtbot.wait(200)
+    still(qtbot, window)
     before = places(window)
     window.show_layout(text({"areas": {}}))
     assert_same_places(places(window), before)
@@ -234,10 +236,10 @@ def test_what_was_closed_comes_back_beside_its_like(
     qtbot: QtBot, window: MainWindow, name: str, beside: str
 ) -> None:
     window.docks[name].close()
-    qtbot.wait(200)
+    still(qtbot, window)
     window.show_layout(window.layout_text())
     window.show_viewer(name)
-    qtbot.wait(50)
+    still(qtbot, window)
     assert window.docks[beside] in window.tabifiedDockWidgets(window.docks[name])
 
 
@@ -245,7 +247,7 @@ def test_a_dock_far_away_is_brought_onto_the_screen(qtbot: QtBot, window: MainWi
     found = document()
     found["floating"]["confusion"] = [90_000, -90_000, 300, 200]
     window.show_layout(text(found))
-    qtbot.wait(200)
+    still(qtbot, window)
     dock = window.docks["confusion"]
     assert dock.isFloating()
     assert window.screen().availableGeometry().contains(dock.geometry().center())

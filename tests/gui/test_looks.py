@@ -21,7 +21,7 @@ from isca_gui.projects import SUFFIX
 from isca_gui.session import Reference
 from isca_gui.viewers.looks import Kept, Looks
 
-from .conftest import SETTINGS, click_heading, fill, rest
+from .conftest import SETTINGS, click_heading, fill, rest, still
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,6 +117,7 @@ def looks(window: MainWindow) -> dict[str, Any]:
 
 
 def save(qtbot: QtBot, window: MainWindow, path: Path) -> bytes:
+    still(qtbot, window)
     window.projects._write(str(path))
     rest(qtbot, window)
     return path.read_bytes()

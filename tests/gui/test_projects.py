@@ -32,7 +32,7 @@ from isca_gui.project_locks import lock_of
 from isca_gui.projects import PACKED, SUFFIX
 from isca_gui.session import Reference, Refused
 
-from .conftest import SETTINGS, SPEC, rest
+from .conftest import SETTINGS, SPEC, rest, still
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,10 +68,12 @@ def worked(qtbot: QtBot, window: MainWindow, done: parts.Work) -> MainWindow:
     """A window with everything in it."""
     window.session.set_work(done)
     rest(qtbot, window)
+    still(qtbot, window)
     return window
 
 
 def save(qtbot: QtBot, window: MainWindow, path: Path) -> Path:
+    still(qtbot, window)
     window.projects._write(str(path))
     rest(qtbot, window)
     assert errors(window) == []
@@ -451,12 +453,13 @@ def test_saved_opened_and_saved_it_is_the_same_in_every_byte(
     rest(qtbot, other)
     assert not other.training_panel.heading.isChecked()
     assert other.docks["bases"].isHidden()
-    qtbot.wait(600)  # the docks lie still
+    still(qtbot, other)
     other.projects.save()
     rest(qtbot, other)
     assert everything(path.parent) == before
     other.projects.open(path)
     rest(qtbot, other)
+    still(qtbot, other)
     other.projects.save()
     rest(qtbot, other)
     assert everything(path.parent) == before
@@ -550,6 +553,7 @@ def test_in_one_file_it_goes_anywhere(
     assert [run.name for run in after.runs] == [run.name for run in before.runs]
     assert [test.verdict for test in after.tested] == [test.verdict for test in before.tested]
     assert (after.run, after.test) == (before.run, before.test)
+    still(qtbot, other)
     assert other.layout_text() == layout
     assert other.projects.unsaved
     assert other.projects.path == "", "a save asks for a place"
