@@ -114,7 +114,7 @@ def test_stopping_closes_the_generator_and_tells_nobody(jobs: JobRunner, qtbot: 
     closed: list[bool] = []
     results: list[Any] = []
     jobs.start("a", "A", lambda: endless(closed), done=results.append)
-    qtbot.wait(30)
+    qtbot.waitUntil(lambda: jobs.job("a").done > 3)
     jobs.stop("a")
     assert not jobs.running("a"), "at once, for whoever asks"
     qtbot.waitUntil(lambda: closed == [True])
@@ -149,7 +149,7 @@ def test_what_was_written_before_a_stop_came_is_told_as_written(
 def test_stopping_a_job_to_keep_gives_what_it_has(jobs: JobRunner, qtbot: QtBot) -> None:
     results: list[Any] = []
     jobs.start("a", "A", lambda: endless([]), done=results.append, keep=True)
-    qtbot.wait(30)
+    qtbot.waitUntil(lambda: jobs.job("a").done > 3)
     jobs.stop("a")
     assert jobs.stopping("a")
     qtbot.waitUntil(lambda: results == ["kept"])
