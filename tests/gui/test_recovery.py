@@ -576,7 +576,9 @@ def test_killed_at_any_moment_hardly_anything_is_lost(
 
 WRITER = """
 import sys
+from isca_gui import preferences
 from isca_gui.preferences import Preferences
+preferences._PATIENCE = 60  # after it the file is written without the lock
 for number in range(150):
     written = Preferences(sys.argv[1])
     assert not written.problem, written.problem
