@@ -558,7 +558,8 @@ def test_memory_does_not_grow_with_the_number_of_pictures(data: Path) -> None:
 
     def peak(count: int) -> int:
         tracemalloc.start()
-        for answer in batch.recognise_files(recogniser, [str(data / "saved.jpg")] * count, threads=2):
+        # How often two threads are at their peaks together is chance.
+        for answer in batch.recognise_files(recogniser, [str(data / "saved.jpg")] * count, threads=1):
             assert answer.error is None
         found = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
