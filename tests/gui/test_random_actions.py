@@ -175,8 +175,9 @@ class Walker:
         self._press_one_of(self.window)
 
     def keys(self) -> None:
-        target = QApplication.focusWidget() or self.random.choice(self._seen(QWidget))
-        QTest.keyClick(target, self.random.choice(_KEYS))
+        target = QApplication.focusWidget() or self.random.choice(self._seen(QWidget) or [None])
+        if target is not None:
+            QTest.keyClick(target, self.random.choice(_KEYS))
 
     def turn(self) -> None:
         """Change a field."""
@@ -191,8 +192,8 @@ class Walker:
 
     def mouse(self) -> None:
         """Click, and move the pointer, anywhere in a widget."""
-        widget = self.random.choice(self._seen(QWidget))
-        if isinstance(widget, QAbstractButton | QComboBox):
+        widget = self.random.choice(self._seen(QWidget) or [None])
+        if widget is None or isinstance(widget, QAbstractButton | QComboBox):
             return  # pressed elsewhere: a menu opened by the mouse would wait for an answer
         place = QPoint(
             self.random.randrange(max(widget.width(), 1)), self.random.randrange(max(widget.height(), 1))
@@ -226,6 +227,8 @@ class Walker:
         act.save_answers(self.folder / "answers.csv")
 
     def palette(self) -> None:
+        if not self.window.isVisible():
+            return
         self.window.find_action()
         shown = next(each for each in self.window.findChildren(Palette) if each.isVisible())
         QTest.keyClicks(shown.line, self.random.choice(["undo", "view", "nothing there", "theme"]))
@@ -323,6 +326,7 @@ def test_random_actions_end_without_an_exception(
             assert not caught, (caught, walker.done[-12:])
     finally:
         closing.stop()
+        sys.stdout.write(f"{walker.done}\n")  # shown where the test fails
     walked.jobs.shutdown(SECONDS)
     unexpected = [
         message
