@@ -776,6 +776,7 @@ sys.exit(cli.main(sys.argv[2:]))
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 
 
+@pytest.mark.alone
 @POSIX
 @pytest.mark.parametrize("number", SIGNALS)
 def test_stopping_the_distorting_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:

@@ -503,6 +503,7 @@ def test_the_photographer_afresh(afresh: tuple[Fresh, float]) -> None:
     assert found.unlike >= 0.8
 
 
+@pytest.mark.alone
 def test_fresh_pictures_report_all_the_time(afresh: tuple[Fresh, float]) -> None:
     """A user who sees nothing for so long, and cannot stop it, ends the program."""
     assert afresh[1] < 4

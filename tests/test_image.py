@@ -953,6 +953,7 @@ linux = pytest.mark.skipif(
 )
 
 
+@pytest.mark.alone
 @linux
 def test_declared_size_is_refused_quickly_and_with_little_memory(tmp_path: Path) -> None:
     for name, data in BOMBS.items():
@@ -970,6 +971,7 @@ def test_declared_size_is_refused_quickly_and_with_little_memory(tmp_path: Path)
     assert not bad, "\n".join(map(str, bad))
 
 
+@pytest.mark.alone
 @linux
 def test_data_that_unpack_to_more_than_declared(tmp_path: Path) -> None:
     """Small pictures, far too much in them: read or refused, in bounded memory, never another error."""

@@ -494,6 +494,7 @@ def test_a_signal_that_is_ignored_stays_ignored() -> None:
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.alone
 @POSIX
 @pytest.mark.parametrize("solver", settings.SOLVERS)
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -420,6 +420,7 @@ def test_a_stopped_baseline_gives_no_unfinished_model(large, method):
     assert_finite(model, made.pictures[:1])
 
 
+@pytest.mark.alone
 def test_closing_a_training_ends_its_threads(large):
     task = training.train(large, TrainingSettings(), 2)
     next(task)

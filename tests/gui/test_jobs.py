@@ -155,6 +155,7 @@ def test_stopping_a_job_to_keep_gives_what_it_has(jobs: JobRunner, qtbot: QtBot)
     qtbot.waitUntil(lambda: results == ["kept"])
 
 
+@pytest.mark.alone
 def test_progress_percent_and_time_left(jobs: JobRunner, qtbot: QtBot) -> None:
     jobs.start("a", "A", lambda: counting(400, 0.005))
     qtbot.waitUntil(lambda: jobs.job("a").seconds_left is not None)

@@ -133,6 +133,7 @@ def test_what_a_newer_version_has_written_stays(tmp_path: Path) -> None:
     assert Preferences(path).theme == "dark"
 
 
+@pytest.mark.alone
 def test_a_lock_that_is_never_given_back_does_not_keep_the_window_open(tmp_path: Path) -> None:
     path = tmp_path / "preferences.json"
     lock = Lock(tmp_path / ".preferences.json.lock")
