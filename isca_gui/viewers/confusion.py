@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import shiboken6
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QPixmap
@@ -32,6 +33,7 @@ from isca_gui.viewers.viewer import ChoiceButton, Newest, NextStep, Viewer, need
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from numpy.typing import NDArray
     from PySide6.QtGui import QImage
 
     from isca_gui.actions import Actions
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from isca_gui.core.recognition import Recognition
     from isca_gui.jobs import JobRunner
     from isca_gui.session import Run, Session
+
+    Picture = NDArray[np.float32]
 
 _THUMBNAIL = 48
 _NUMBER, _RUN = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.UserRole + 1
@@ -284,14 +288,16 @@ class ConfusionViewer(Viewer):
             self.session.say("warning", f"The training pictures of {run.name} are not loaded.")
             return
         label, level = run.model.known.labels[number], run.model.known.levels[number]
-        if self._open_left_out(run_number, number):
-            return
         picture = dataset.pictures[number]
+        if self._open_left_out(run_number, number, picture):
+            return
 
         def done(found: Any) -> None:
             now = self.session.run_of(run_number) if shiboken6.isValid(self) else None
-            if now is None or now.model is not run.model or self._open_left_out(run_number, number):
-                return  # the work is another, or it was asked for twice
+            if now is None or now.model is not run.model:
+                return  # the work is another
+            if self._open_left_out(run_number, number, picture):
+                return  # it was asked for twice
             place, name = self.session.next_tested_number(), left_out_name(now, number)
             truth = f"{label} at MSE {level:.0f}"
             made = Tested(place, name, picture, found, run_number, truth, left_out=number)
@@ -300,9 +306,14 @@ class ConfusionViewer(Viewer):
 
         self._opening.ask(lambda: _recognise_left_out(run, number), done)
 
-    def _open_left_out(self, run: int, number: int) -> bool:
+    def _open_left_out(self, run: int, number: int, picture: Picture) -> bool:
         """Show a training picture that was left out before, if there is such a one."""
-        found = [each for each in self.session.tested if (each.run, each.left_out) == (run, number)]
+        # A picture of another dataset keeps its number there, also when this run has recognised it.
+        found = [
+            each
+            for each in self.session.tested
+            if (each.run, each.left_out) == (run, number) and np.array_equal(each.picture, picture)
+        ]
         if found:
             self._open(found[0].number)
         return bool(found)

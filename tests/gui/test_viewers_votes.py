@@ -12,7 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QLineEdit
 
 from isca_gui import theme
-from isca_gui.core import training
+from isca_gui.core import dataset, training
 from isca_gui.core.evaluation import leave_one_out
 from isca_gui.core.progress import run as finish
 from isca_gui.core.recognition import Recogniser
@@ -340,6 +340,31 @@ def test_a_double_click_opens_a_picture_once(
         confusion._on_item(confusion.list.item(0))
     with_run.rest(qtbot)
     assert len(with_run.session.tested) == 1
+
+
+def test_a_picture_of_a_cell_is_the_one_counted_not_that_of_the_dataset_before(
+    qtbot: QtBot, confusion: ConfusionViewer, with_run: Studio, picture: NDArray[np.float32]
+) -> None:
+    session = with_run.session
+    confusion.open_picture(1, 1)
+    with_run.rest(qtbot)
+    spec = replace(session.spec, seed=session.spec.seed + 1)
+    other = finish(dataset.generate(picture, spec))
+    session.set_spec(spec)
+    session.set_dataset(other, other.digest())
+    second = session.begin_run(session.settings)
+    session.end_run(finish(training.train(other, session.settings)))
+    with_run.actions.evaluate(second)
+    with_run.actions.recognise_again()
+    with_run.rest(qtbot)
+    assert (session.tested[0].run, session.tested[0].left_out) == (second, 1)
+    confusion.open_picture(second, 1)
+    with_run.rest(qtbot)
+    assert session.test is not None
+    assert np.array_equal(session.test.picture, other.pictures[1])
+    confusion.open_picture(second, 1)
+    with_run.rest(qtbot)
+    assert len(session.tested) == 2
 
 
 def test_another_project_with_the_same_numbers_shows_nothing_of_the_old(
