@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QDragEnterEvent, QDropEvent
 
     from isca_gui.actions import Actions
+    from isca_gui.core.recognition import Verdict
     from isca_gui.jobs import JobRunner
     from isca_gui.session import Session, Tested
 
@@ -55,6 +56,7 @@ _AGAIN = "Recognise all pictures once more, with the run selected now."
 _REMOVE = "Take the selected picture off the list."
 _SAVE = "Save what was recognised in all pictures as a table (CSV), as isca classify writes it."
 _NUMBER = Qt.ItemDataRole.UserRole
+_UNLIKE = "unlike any"
 _NO_REFERENCE = "There is no reference picture yet."
 
 
@@ -169,11 +171,11 @@ class RecognisePanel(StepPanel):
         if test.secret:
             return _secret(test)
         found = test.verdict
-        strength = f"{found.severity:.0f}" if found is not None else ""
-        item = QTreeWidgetItem([test.name, found.label if found is not None else "not yet", strength])
+        item = QTreeWidgetItem([test.name, *(_in_short(found) if found is not None else ("not yet", ""))])
         item.setData(0, _NUMBER, test.number)
         if found is not None:
-            item.setIcon(1, chip(found.label))
+            if not found.unlike:
+                item.setIcon(1, chip(found.label))
             item.setToolTip(1, found.sentence)
         item.setToolTip(0, test.path or test.name)
         item.setTextAlignment(2, Qt.AlignmentFlag.AlignRight)
@@ -289,6 +291,14 @@ def _words(test: Tested | None) -> str:
     truth = f"\nTruth: {theme.truth_words(test.truth)}." if test.truth else ""
     found = test.verdict.sentence if test.verdict is not None else "Not recognised yet."
     return f"{found}{truth}"
+
+
+def _in_short(found: Verdict) -> tuple[str, str]:
+    """Give what a verdict says and how strong that is, each in a word or two."""
+    if found.unlike:
+        return _UNLIKE, ""
+    strength = "" if found.label == theme.UNDECIDED else f"{found.severity:.0f}"
+    return "+".join(found.parts) or found.label, strength
 
 
 def _secret(test: Tested) -> QTreeWidgetItem:

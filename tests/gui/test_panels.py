@@ -636,9 +636,37 @@ def test_a_picture_made_from_the_reference_gets_a_verdict(
     assert test.truth == "gaussian-noise at MSE 300"
     assert "Truth: Gaussian noise at MSE 300." in recognise_panel.words.text()
     assert recognise_panel.list.topLevelItemCount() == 1
-    assert recognise_panel.list.topLevelItem(0).text(1) == test.recognition.verdict.label
+    verdict = test.recognition.verdict
+    assert not verdict.unlike
+    assert recognise_panel.list.topLevelItem(0).text(1) == "+".join(verdict.parts)
     assert test.recognition.verdict.sentence in recognise_panel.words.text()
     assert recognise_panel.state == step.DONE
+
+
+@pytest.mark.parametrize(
+    ("said", "row"),
+    [
+        ({"label": "blur", "parts": ("blur",)}, ["blur", "120"]),
+        ({"label": "blur", "parts": ("blur",), "unlike": True}, ["unlike any", ""]),
+        ({"label": "original", "parts": (), "unlike": True}, ["unlike any", ""]),
+        ({"label": "blur", "parts": ("blur", "jpeg")}, ["blur+jpeg", "120"]),
+        ({"label": "undecided", "parts": ()}, ["undecided", ""]),
+        ({"label": "original", "parts": ()}, ["original", "120"]),
+    ],
+)
+def test_a_row_of_the_list_says_what_the_verdict_says(
+    qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, said: dict[str, Any], row: list[str]
+) -> None:
+    with_run.actions.recognise_made("blur", 120.0, 1)
+    with_run.rest(qtbot)
+    test = with_run.session.test
+    assert test is not None
+    assert test.recognition is not None
+    verdict = replace(test.recognition.verdict, **{"severity": 120.0, "unlike": False, **said})
+    with_run.session.replace_tested(replace(test, recognition=replace(test.recognition, verdict=verdict)))
+    item = recognise_panel.list.topLevelItem(0)
+    assert [item.text(1), item.text(2)] == row
+    assert item.icon(1).isNull() == verdict.unlike
 
 
 def test_a_mystery_keeps_its_secret_until_asked(
