@@ -71,6 +71,7 @@ class RecognisePanel(StepPanel):
     ) -> None:
         super().__init__(session, jobs, parent)
         self._actions, self._filling, self._asked = actions, False, False
+        self._before: tuple[Tested, ...] = ()  # what there was when an answer was asked for
         self.setAcceptDrops(True)
         self.open_button = button("Open pictures…", _OPEN, self.choose)
         self.mystery_button = button("Mystery picture", _MYSTERY, self.mystery)
@@ -237,13 +238,18 @@ class RecognisePanel(StepPanel):
             self.session.remove_tested(current.number)
 
     def _await_answer(self) -> None:
+        if not self._asked:
+            self._before = self.session.tested
         self._asked = self.jobs.running("recognise")  # not where there was nothing to recognise
 
     def _on_jobs_changed(self) -> None:
         """Tell when what was asked for here is answered."""
         if self._asked and not self.jobs.running("recognise"):
             self._asked = False
-            if self.session.test is not None and self.session.test.recognition is not None:
+            test, before = self.session.test, self._before
+            # Where all that was asked for failed or was stopped, the one shown is no answer.
+            fresh = test is not None and all(each is not test for each in before)
+            if test is not None and test.recognition is not None and fresh:
                 self.answered.emit()
 
     # --- states ---------------------------------------------------------------------------------------------

@@ -379,7 +379,7 @@ def test_the_answer_is_kept_back_until_somebody_has_guessed(qtbot: QtBot, with_r
     test = session.test
     assert test is not None
     assert test.recognition is not None
-    sentence, label = test.recognition.verdict.sentence, test.recognition.verdict.label
+    sentence = test.recognition.verdict.sentence
     assert panel.guess.isVisible()
     assert sentence not in panel.words.text()
     assert panel.list.topLevelItem(0).text(1) == "guess first"
@@ -392,7 +392,7 @@ def test_the_answer_is_kept_back_until_somebody_has_guessed(qtbot: QtBot, with_r
     assert "You said" in panel.guess.answer.text()
     assert panel.guess.answer.text().count("right") >= 1
     assert sentence in panel.words.text()
-    assert panel.list.topLevelItem(0).text(1) == label
+    assert panel.list.topLevelItem(0).toolTip(1) == sentence
     assert votes.verdict.text() == sentence
     assert votes.canvas._overlay is not None
     assert not panel.guess.question.isVisible()

@@ -707,6 +707,31 @@ def test_an_answer_that_is_not_given_is_not_awaited(qtbot: QtBot, with_run: Stud
     assert answers == []
 
 
+def test_another_picture_is_no_answer_where_what_was_asked_for_failed_or_was_stopped(
+    qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, tmp_path: Path
+) -> None:
+    with_run.actions.recognise_made("blur", 200.0, 1)
+    with_run.rest(qtbot)
+    answers: list[bool] = []
+    recognise_panel.answered.connect(lambda: answers.append(True))
+    broken = tmp_path / "broken.png"
+    broken.write_bytes(b"no picture")
+    recognise_panel.recognise([str(broken)])
+    with_run.rest(qtbot)
+    assert answers == []
+    recognise_panel.mystery()
+    with_run.actions.stop()
+    with_run.rest(qtbot)
+    assert answers == []
+    recognise_panel.recognise([str(broken)])
+    recognise_panel.mystery()
+    with_run.rest(qtbot)
+    assert answers == [True]
+    click(qtbot, recognise_panel.again_button)
+    with_run.rest(qtbot)
+    assert answers == [True, True]
+
+
 def test_without_a_reference_nothing_is_made_and_one_is_told_so(qtbot: QtBot, studio: Studio) -> None:
     studio.actions.mystery()
     studio.actions.recognise_made("blur", 200.0, 1)
