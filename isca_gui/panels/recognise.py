@@ -231,11 +231,18 @@ class RecognisePanel(StepPanel):
 
     def _on_remove_clicked(self) -> None:
         current = self._current()
+        if current is None:
+            return
+        index = self.list.indexOfTopLevelItem(self.list.currentItem())
         if isinstance(current, Refused):
             left = tuple(each for each in self.session.refused if each is not current)
             self.session.set_refused(left)
-        elif current is not None:
+        else:
             self.session.remove_tested(current.number)
+        # The next in the list, not the picture shown elsewhere: whoever presses twice means neighbours.
+        neighbour = self.list.topLevelItem(min(index, self.list.topLevelItemCount() - 1))
+        if neighbour is not None:
+            self.list.setCurrentItem(neighbour)
 
     def _await_answer(self) -> None:
         if not self._asked:

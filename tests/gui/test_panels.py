@@ -880,6 +880,31 @@ def test_selecting_removing_and_doing_it_again(
     assert recognise_panel.state == step.EMPTY
 
 
+def test_remove_goes_on_to_the_neighbour(
+    qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, tmp_path: Path
+) -> None:
+    session = with_run.session
+    with_run.actions.recognise_made("blur", 300.0, 1)
+    with_run.rest(qtbot)
+    (tmp_path / "broken.png").write_bytes(b"no picture")
+    recognise_panel.recognise([str(tmp_path / "broken.png")] * 2)
+    with_run.actions.recognise_made("jpeg", 300.0, 1)
+    with_run.actions.recognise_made("blur", 100.0, 1)
+    with_run.rest(qtbot)
+    good = session.tested
+    assert len(good) == 3
+    recognise_panel.list.setCurrentItem(recognise_panel.list.topLevelItem(1))
+    for _ in range(2):
+        click(qtbot, recognise_panel.remove_button)
+        assert session.tested == good
+    assert session.refused == ()
+    assert session.test is good[1]
+    click(qtbot, recognise_panel.remove_button)
+    assert session.test is good[2]
+    click(qtbot, recognise_panel.remove_button)
+    assert session.tested == (session.test,) == good[:1]
+
+
 # --- status bar, messages, help -----------------------------------------------------------------------------
 
 
