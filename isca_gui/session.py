@@ -157,6 +157,12 @@ class Session(QObject):
         """Give the run of a number, if it is still there."""
         return next((run for run in self._runs if run.number == number), None)
 
+    def holds(self, run: Run) -> bool:
+        """Whether the dataset is the one that a run was trained on, whatever has been set since."""
+        known = self._dataset_digest and run.model.dataset == self._dataset_digest
+        same = known or self._trained_on.get(run.number) == self._dataset_number
+        return self._dataset is not None and bool(same)
+
     def tested_stale(self, tested: Tested) -> bool:
         """Whether a verdict comes from another run than the selected one, or from a stale one."""
         run = self.run
@@ -377,9 +383,7 @@ class Session(QObject):
     def _is_stale(self, run: Run) -> bool:
         if self._dataset is None:
             return False  # a model from a file, with nothing to compare it with
-        known = self._dataset_digest and run.model.dataset == self._dataset_digest
-        same = known or self._trained_on.get(run.number) == self._dataset_number
-        return not same or self.dataset_stale
+        return not self.holds(run) or self.dataset_stale
 
     def _check_stale(self) -> None:
         """Mark every later stage, in this one place."""

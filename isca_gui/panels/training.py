@@ -204,7 +204,7 @@ class TrainingPanel(StepPanel):
             return "There is no run to go on from."
         if run.settings.method not in ("isca", "kernel-isca"):
             return "The selected run has no epochs to go on with."
-        if run.stale:
+        if not self.session.holds(run):
             return "The selected run was trained on another dataset."
         free = {"epochs", "tolerance", "keep_every"}
         old, new = vars(run.model.settings), vars(settings.resolved())

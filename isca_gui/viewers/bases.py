@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from isca_gui import theme
 from isca_gui.flow import Flow, together
-from isca_gui.viewers import bases_drawing, layers, looks
+from isca_gui.viewers import bases_drawing, layers, looks, run_data
 from isca_gui.viewers.bases_drawing import MOST_SHOWN, ROWS, Drawing
 from isca_gui.viewers.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
@@ -242,7 +242,7 @@ class BasesViewer(Viewer):
         if total > len(drawing.components) == MOST_SHOWN:
             parts.append(f"The first {MOST_SHOWN} of {total} components are shown.")
         if run is not None and run.stale:
-            parts.append("Trained on other data than those shown now.")
+            parts.append(run_data.sentence(self.session, run))
         self.hints.setText("  ".join(parts))
 
     def _arrange(self, components: tuple[int, ...]) -> None:

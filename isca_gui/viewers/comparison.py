@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from isca_gui.session import METHOD_TITLES
-from isca_gui.viewers import run_tables
+from isca_gui.viewers import run_data, run_tables
 from isca_gui.viewers.commands import settings_in_short
 from isca_gui.viewers.export import Thing
 from isca_gui.viewers.viewer import NextStep, Viewer, need_run
@@ -97,7 +97,8 @@ class ComparisonViewer(Viewer):
         self.table.setRowCount(len(runs))
         for row, (run, found) in enumerate(zip(runs, values, strict=True)):
             method = METHOD_TITLES.get(run.settings.method, run.settings.method)
-            name = f"{run.name}, other data" if run.stale else run.name
+            change = run_data.change(self.session, run)
+            name = f"{run.name}, {change}" if change else run.name
             texts = (name, method, settings_in_short(run.settings))
             for column, text in enumerate(texts):
                 self.table.setItem(row, column, _item(text))

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import (
 from isca_gui.core.votes_picture import look
 from isca_gui.recognising import left_out_name
 from isca_gui.session import Tested
-from isca_gui.viewers import looks
+from isca_gui.viewers import looks, run_data
 from isca_gui.viewers.export import Thing
 from isca_gui.viewers.layers import scaled_thumbnail
 from isca_gui.viewers.matrix import ConfusionMatrix
@@ -117,8 +117,8 @@ class ConfusionViewer(Viewer):
         for run in runs:
             if run.evaluation is not None:
                 self.matrices[run.number].set_evaluation(run.evaluation)
-                self._titles[run.number].setText(_title(run))
-                self._titles[run.number].setToolTip(_explanation(run))
+                self._titles[run.number].setText(_title(self.session, run))
+                self._titles[run.number].setToolTip(_explanation(self.session, run))
         chosen, random = self.session.run, self._random()
         self.baseline.setEnabled(random is not None)
         self.baseline.setToolTip(
@@ -273,7 +273,7 @@ class ConfusionViewer(Viewer):
             self.list.addItem(item)
         self.pictures_chosen.emit(numbers)
         dataset = self.session.dataset
-        if dataset is not None and not run.stale and numbers:
+        if dataset is not None and self.session.holds(run) and numbers:
             self._newest.ask(
                 lambda: {n: scaled_thumbnail(dataset.pictures[n], 2 * _THUMBNAIL) for n in numbers},
                 self._on_thumbnails,
@@ -284,7 +284,7 @@ class ConfusionViewer(Viewer):
         run, dataset = self.session.run_of(run_number), self.session.dataset
         if run is None or run.evaluation is None or run.model.known is None:
             return
-        if dataset is None or run.stale or number >= len(dataset.entries):
+        if dataset is None or not self.session.holds(run) or number >= len(dataset.entries):
             self.session.say("warning", f"The training pictures of {run.name} are not loaded.")
             return
         label, level = run.model.known.labels[number], run.model.known.levels[number]
@@ -368,21 +368,22 @@ class _Cell:
         self._viewer.show_cell(self._number, row, column)
 
 
-def _title(run: Run) -> str:
+def _title(session: Session, run: Run) -> str:
     assert run.evaluation is not None
-    stale = ", other data" if run.stale else ""
+    change = run_data.change(session, run)
+    name = f"{run.name}, {change}" if change else run.name
     right, blocks = run.evaluation.accuracy, run.evaluation.block_accuracy
-    return f"{run.name}{stale}: {percent(right)} right, {percent(blocks)} of blocks"
+    return f"{name}: {percent(right)} right, {percent(blocks)} of blocks"
 
 
-def _explanation(run: Run) -> str:
+def _explanation(session: Session, run: Run) -> str:
     assert run.evaluation is not None
     right, blocks = run.evaluation.accuracy, run.evaluation.block_accuracy
-    stale = " It was trained on other data than those shown now." if run.stale else ""
     return (
         f"{percent(right)} of the {len(run.evaluation.verdicts) - 1} distorted pictures are recognised when "
-        f"they are left out; {percent(blocks)} of their blocks vote for the truth.{stale}"
-    )
+        f"they are left out; {percent(blocks)} of their blocks vote for the truth. "
+        f"{run_data.sentence(session, run)}"
+    ).strip()
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from isca_gui import theme
 from isca_gui.core.distortions import mse
 from isca_gui.core.model import NotInvertible
 from isca_gui.flow import Flow, together
-from isca_gui.viewers import layers, looks
+from isca_gui.viewers import layers, looks, run_data
 from isca_gui.viewers.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
 from isca_gui.viewers.export import Thing
@@ -230,7 +230,7 @@ class ReconstructionViewer(Viewer):
         self.figures.setText(
             f"{run.name if run else ''}: mean SSIM {rebuilt.similarity:.4f}  ·  MSE {rebuilt.error:.2f}  ·  "
             f"{rebuilt.components} numbers and the mean for every block of {numbers} pixels"
-            + ("  ·  trained on other data than those shown now" if run and run.stale else "")
+            + (f"  ·  {run_data.sentence(self.session, run)}" if run and run.stale else "")
         )
 
     def _on_cursor_changed(self, place: tuple[int, int] | None) -> None:

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from isca_gui.flow import Flow
 from isca_gui.session import METHOD_TITLES
-from isca_gui.viewers import run_tables
+from isca_gui.viewers import run_data, run_tables
 from isca_gui.viewers.commands import model_file, run_commands, settings_in_short
 from isca_gui.viewers.export import Thing
 from isca_gui.viewers.viewer import NextStep, Viewer, need_run
@@ -37,13 +37,10 @@ if TYPE_CHECKING:
     from isca_gui.session import Run, Session
 
     Index = QModelIndex | QPersistentModelIndex
+    Column = tuple[str, str, Callable[[Run], str], Callable[[Run], object]]
 
 _ENDS = {"converged": "converged", "max_epochs": "all epochs done", "stopped": "stopped and kept"}
 NAME, SETTINGS = 1, 3
-
-
-def _value(run: Run, column: int) -> object:
-    return COLUMNS[column][3](run)
 
 
 def _last(run: Run, figure: str) -> float:
@@ -51,7 +48,7 @@ def _last(run: Run, figure: str) -> float:
 
 
 # title, what it is, the text in a row, the value to put in order and save by
-COLUMNS: tuple[tuple[str, str, Callable[[Run], str], Callable[[Run], object]], ...] = (
+_COLUMNS: tuple[Column, ...] = (
     ("No.", "Number of the run", lambda run: str(run.number), lambda run: run.number),
     ("Name", "Double-click or F2 to rename", lambda run: run.name, lambda run: run.name),
     ("Method", "Method and solver", lambda run: METHOD_TITLES[run.settings.method],
@@ -69,10 +66,21 @@ COLUMNS: tuple[tuple[str, str, Callable[[Run], str], Callable[[Run], object]], .
     ("Leave one out", "Share of training pictures recognised without knowing them; Evaluate measures it",
      lambda run: run_tables.percent(run.evaluation.accuracy if run.evaluation else None),
      lambda run: run.evaluation.accuracy if run.evaluation else ""),
-    ("Data", "Whether it was trained on the dataset shown now",
-     lambda run: "other data" if run.stale else "current", lambda run: "stale" if run.stale else "current"),
 )  # fmt: skip
-TITLES = [column[0] for column in COLUMNS]
+TITLES = [*(column[0] for column in _COLUMNS), "Data"]
+
+
+def columns(session: Session) -> tuple[Column, ...]:
+    """Give all columns of the table; the last tells of the session's data, too."""
+    tip = "Whether it was trained on the dataset shown now"
+    return (
+        *_COLUMNS,
+        (
+            *("Data", tip),
+            lambda run: run_data.change(session, run) or "current",
+            lambda run: "stale" if run.stale else "current",
+        ),
+    )
 
 
 class RunsModel(QAbstractTableModel):
@@ -80,7 +88,7 @@ class RunsModel(QAbstractTableModel):
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._session = session
+        self._session, self._columns = session, columns(session)
         self.runs: Sequence[Run] = session.runs  # in the order shown
 
     def show(self, after: Sequence[Run]) -> None:
@@ -105,20 +113,21 @@ class RunsModel(QAbstractTableModel):
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
         """One column per figure."""
-        return 0 if parent.isValid() else len(COLUMNS)
+        return 0 if parent.isValid() else len(self._columns)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Give a cell's text."""
         if not index.isValid() or index.row() >= len(self.runs):
             return None
-        run, column = self.runs[index.row()], COLUMNS[index.column()]
+        run, column = self.runs[index.row()], self._columns[index.column()]
         if role == Qt.ItemDataRole.EditRole and index.column() == NAME:
             return run.name
         if role == Qt.ItemDataRole.DisplayRole:
             return column[2](run)
         if role == Qt.ItemDataRole.ToolTipRole:
             if run.stale:
-                return "Trained on another dataset than the one shown now. Train again to compare."
+                again = "" if self._session.holds(run) else " Train again to compare."
+                return run_data.sentence(self._session, run) + again
             return column[2](run)
         if role == Qt.ItemDataRole.TextAlignmentRole and isinstance(column[3](run), int | float):
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -132,7 +141,7 @@ class RunsModel(QAbstractTableModel):
             if role == Qt.ItemDataRole.DisplayRole:
                 return TITLES[section]
             if role == Qt.ItemDataRole.ToolTipRole:
-                return f"{COLUMNS[section][1]}. {run_tables.ORDER_TIP}"
+                return f"{self._columns[section][1]}. {run_tables.ORDER_TIP}"
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
@@ -148,10 +157,14 @@ class RunsModel(QAbstractTableModel):
         self._session.replace_run(replace(self.runs[index.row()], name=name))
         return True
 
+    def value(self, run: Run, column: int) -> object:
+        """Give what to put in order and save by."""
+        return self._columns[column][3](run)
+
     def table(self) -> list[tuple[object, ...]]:
         """Give all as a table for a file, in the order shown."""
         head: list[tuple[object, ...]] = [tuple(TITLES)]
-        return head + [tuple(column[3](run) for column in COLUMNS) for run in self.runs]
+        return head + [tuple(column[3](run) for column in self._columns) for run in self.runs]
 
 
 class RunsViewer(Viewer):
@@ -178,7 +191,7 @@ class RunsViewer(Viewer):
     def redraw(self) -> None:
         """Show the session's runs and which is selected."""
         header = self.table.horizontalHeader()
-        self.model.show(run_tables.in_order(header, self.session.runs, _value))
+        self.model.show(run_tables.in_order(header, self.session.runs, self.model.value))
         run = self.session.run
         row = next((row for row, each in enumerate(self.model.runs) if each is run), -1)
         selection = self.table.selectionModel()

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from isca_gui import theme
 from isca_gui.core import votes_picture
 from isca_gui.flow import Flow, together
-from isca_gui.viewers import looks
+from isca_gui.viewers import looks, run_data
 from isca_gui.viewers.block_details import BlockDetails, distances
 from isca_gui.viewers.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
@@ -255,7 +255,9 @@ class VoteMapViewer(Viewer):
         if stale:
             run = self.session.run_of(tested.run)
             name = run.name if run is not None else f"run {tested.run}"
-            notes.append(f"Recognised by {name}; another run is selected, or its data have changed.")
+            selected = run is not None and run is self.session.run
+            why = run_data.sentence(self.session, run) if run and selected else "It is not selected now."
+            notes.append(f"Recognised by {name}. {why}")
         can = (stale or tested.recognition is None) and self.session.run is not None and not secret
         self.bottom.show_notes(notes, can)
 
@@ -273,7 +275,7 @@ class VoteMapViewer(Viewer):
         self.canvas.set_highlight(found.grid.rectangle(block))
         self.legend.set_distances(distances(found, block))
         run, dataset = self.session.run_of(tested.run), self.session.dataset
-        fits = run is not None and not run.stale and dataset is not None
+        fits = run is not None and self.session.holds(run)
         self.details.show_block(tested, block, dataset if fits else None)
 
     def _block_at(self, place: tuple[int, int] | None) -> int | None:

@@ -595,6 +595,21 @@ def test_resume_says_why_not(qtbot: QtBot, with_run: Studio) -> None:
     assert "all these epochs" in panel.resume_button.toolTip()
 
 
+def test_a_run_goes_on_while_its_dataset_is_there_whatever_is_set_in_step_2(
+    qtbot: QtBot, with_run: Studio, small: Dataset
+) -> None:
+    panel = shown(qtbot, with_run, TrainingPanel)
+    session = with_run.session
+    session.set_settings(replace(SETTINGS, epochs=7))
+    session.set_spec(replace(SPEC, seed=9))
+    assert panel.state == step.STALE
+    click(qtbot, panel.resume_button)
+    with_run.rest(qtbot, 60_000)
+    assert session.run.model.state.epoch == 7
+    session.set_dataset(replace(small, pictures=small.pictures + np.float32(0.01)), "another")
+    assert "another dataset" in panel.resume_button.toolTip()
+
+
 def test_a_training_that_fails_is_said_and_the_next_one_works(
     qtbot: QtBot, with_dataset: Studio, training_panel: TrainingPanel
 ) -> None:

@@ -79,6 +79,20 @@ def test_runs_are_stale_with_their_dataset(with_run: Studio, small: Dataset) -> 
     assert not session.run.stale, "the same training data"
 
 
+def test_the_data_of_a_run_are_there_whatever_has_been_set_since(with_run: Studio, small: Dataset) -> None:
+    session = with_run.session
+    assert session.run is not None
+    assert session.holds(session.run)
+    session.set_spec(replace(SPEC, seed=9))
+    assert session.run.stale
+    assert session.holds(session.run)
+    session.set_dataset(replace(small, pictures=small.pictures + np.float32(0.01)))
+    assert not session.holds(session.run)
+    session.set_work(replace(session.work, dataset=None, digest=""))
+    assert session.run is not None
+    assert not session.holds(session.run)
+
+
 def test_other_settings_make_the_training_stale_but_no_run(with_run: Studio) -> None:
     session = with_run.session
     session.set_settings(replace(SETTINGS, components=3))

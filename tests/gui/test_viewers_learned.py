@@ -354,12 +354,25 @@ def test_the_selected_run_is_always_among_the_curves(qtbot: QtBot, with_run: Stu
     assert 1 in viewer.tracks
 
 
-def test_stale_runs_are_marked(qtbot: QtBot, with_run: Studio) -> None:
+def test_stale_runs_are_marked(qtbot: QtBot, with_run: Studio, small: Dataset) -> None:
     viewer = opened(qtbot, with_run, RunsViewer)
     assert isinstance(viewer, RunsViewer)
     assert viewer.model.table()[1][-1] == "current"
     with_run.session.set_spec(replace(with_run.session.spec, seed=9))
     assert viewer.model.table()[1][-1] == "stale"
+    data = viewer.model.index(0, viewer.model.columnCount() - 1)
+    assert data.data() == "dataset settings changed"
+    assert data.data(Qt.ItemDataRole.ToolTipRole) == "The settings of the dataset have changed since."
+    with_run.session.set_dataset(replace(small, pictures=small.pictures + np.float32(0.01)), "another")
+    assert data.data() == "other data"
+    assert "Train again" in data.data(Qt.ItemDataRole.ToolTipRole)
+    bases, rebuilt = opened(qtbot, with_run, BasesViewer), opened(qtbot, with_run, ReconstructionViewer)
+    assert "other data" in bases.hints.text()
+    assert "other data" in rebuilt.figures.text()
+    with_run.session.set_dataset(small, small.digest())
+    with_run.rest(qtbot)
+    assert "The settings of the dataset have changed since." in bases.hints.text()
+    assert "The settings of the dataset have changed since." in rebuilt.figures.text()
 
 
 def test_a_model_is_exported(qtbot: QtBot, with_run: Studio, random_model: Model, tmp_path: Path) -> None:

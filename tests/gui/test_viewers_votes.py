@@ -137,6 +137,21 @@ def test_hovering_a_block_shows_its_distances_and_nearest_patch(
     assert not votes.legend.distances
 
 
+def test_the_nearest_patch_is_there_whatever_is_set_in_step_2(
+    qtbot: QtBot, votes: VoteMapViewer, with_run: Studio, small: Dataset
+) -> None:
+    session = with_run.session
+    session.set_spec(replace(session.spec, seed=9))
+    assert "The settings of the dataset have changed since." in votes.note.text()
+    votes.canvas.view.set_cursor((8, 8))
+    assert votes.details.nearest.layer is not None
+    votes.canvas.view.set_cursor(None)
+    session.set_dataset(replace(small, pictures=small.pictures + np.float32(0.01)), "another")
+    assert "other data" in votes.note.text()
+    votes.canvas.view.set_cursor((8, 8))
+    assert votes.details.nearest.layer is None
+
+
 def test_every_block_is_reached_by_keys(qtbot: QtBot, votes: VoteMapViewer, with_run: Studio) -> None:
     found = with_run.session.test.recognition  # type: ignore[union-attr]
     assert found is not None
@@ -328,6 +343,22 @@ def test_a_picture_of_a_cell_opens_with_its_blocks_left_out(
     assert again.recognition is not None
     np.testing.assert_array_equal(again.recognition.winner, expected.winner)
     assert again.recognition.verdict == expected.verdict
+
+
+def test_pictures_of_a_cell_are_there_whatever_is_set_in_step_2(
+    qtbot: QtBot, confusion: ConfusionViewer, with_run: Studio
+) -> None:
+    session = with_run.session
+    session.set_spec(replace(session.spec, seed=9))
+    assert "dataset settings changed" in confusion._titles[1].text()
+    assert "The settings of the dataset have changed since." in confusion._titles[1].toolTip()
+    matrix = confusion.matrices[1]
+    row, column = np.argwhere(matrix.counts)[-1]
+    matrix.choose(int(row), int(column))
+    with_run.rest(qtbot)
+    assert not confusion.list.item(0).icon().isNull()
+    with qtbot.waitSignal(confusion.picture_opened, timeout=10_000):
+        confusion._on_item(confusion.list.item(0))
 
 
 def test_a_double_click_opens_a_picture_once(
