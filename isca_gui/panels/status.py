@@ -30,6 +30,7 @@ class StatusBar(QStatusBar):
         super().__init__(parent)
         self._jobs, self._actions = jobs, actions
         self._since: dict[str, float] = {}
+        self._shown = ""  # name of the job
         self.message_label = QLabel()
         self.message_label.setTextFormat(Qt.TextFormat.PlainText)
         self.message_label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -69,6 +70,7 @@ class StatusBar(QStatusBar):
     def refresh(self) -> None:
         """Follow the jobs."""
         job = self._job()
+        self._shown = job.name if job is not None else ""
         for widget in (self.job_label, self.bar, self.stop_button):
             widget.setVisible(job is not None)
         if job is None:
@@ -86,8 +88,9 @@ class StatusBar(QStatusBar):
         return weightiest([job for job in jobs if now - self._since[job.name] >= _SHORT])
 
     def _on_stop_clicked(self) -> None:
-        job = self._job()
-        if job is not None:
+        # What is shown, not what would be shown by now: another job may have become the weightiest since.
+        job = self._jobs.job(self._shown)
+        if job is not None and job.stoppable and not job.stopping:
             self._actions.stop_job(job)
 
     def _on_message_added(self, message: Message) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import fields, replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -941,6 +943,36 @@ def test_the_status_bar_shows_the_job_and_stops_it(qtbot: QtBot, with_dataset: S
     bar.show_zoom(2.0)
     assert bar.pixel_label.text() == "x 5  y 3  0.412"
     assert bar.zoom_label.text() == "200 %"
+
+
+def test_the_button_stops_the_job_that_is_shown_and_no_other(
+    qtbot: QtBot, studio: Studio, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs, now, free = studio.jobs, [100.0], threading.Event()
+    monkeypatch.setattr("isca_gui.panels.status.time", SimpleNamespace(monotonic=lambda: now[0]))
+    bar = shown(qtbot, studio, StatusBar)
+    assert isinstance(bar, StatusBar)
+
+    def endless() -> Generator[Progress, None, None]:
+        while True:
+            yield Progress(0, 1, "so far")
+
+    jobs.start("evaluation 1", "Evaluating ISCA 1", endless)
+    drawn: list[Any] = []
+    jobs.run("bases", "Drawing the bases", lambda: free.wait(10), done=drawn.append)
+    bar._since["evaluation 1"] = 0.0
+    bar.refresh()
+    assert "Evaluating" in bar.job_label.text()
+    now[0] += 1  # the newer one lasts long enough to be shown, but is not shown yet
+    bar.stop_button.click()
+    assert not jobs.running("evaluation 1")
+    bar.refresh()
+    assert "Drawing" in bar.job_label.text()
+    bar.stop_button.setEnabled(True)
+    bar.stop_button.click()
+    free.set()
+    studio.rest(qtbot)
+    assert drawn == [True], "it cannot be stopped"
 
 
 def test_esc_stops_what_the_status_bar_shows(qtbot: QtBot, with_dataset: Studio) -> None:
