@@ -66,6 +66,11 @@ class Actions(QObject):
         self._session, self._jobs = session, jobs
         self._recognising = Recognising(session, jobs, self)
         jobs.unwritten.connect(self._on_unwritten)
+        self._wrong: dict[str, Callable[[], str]] = {"dataset": str, "training": str}
+
+    def heed(self, job: str, wrong: Callable[[], str]) -> None:
+        """Let a form tell what is wrong in it: its job is not begun with other values than it shows."""
+        self._wrong[job] = wrong
 
     # --- reference ------------------------------------------------------------------------------------------
 
@@ -104,8 +109,9 @@ class Actions(QObject):
     def generate(self) -> None:
         """Make the dataset of the reference."""
         reference, spec = self._session.reference, self._session.spec
-        if reference is None:
-            self._session.say("warning", "There is no reference picture yet. Open one first.")
+        wrong = self._wrong["dataset"]()
+        if reference is None or wrong:
+            self._session.say("warning", wrong or "There is no reference picture yet. Open one first.")
             return
 
         def make() -> Generator[Progress, None, tuple[Dataset, str]]:
@@ -181,8 +187,10 @@ class Actions(QObject):
         if data is None:
             session.say("warning", "There is no dataset yet. Generate one first.")
             return
-        if self._jobs.running("training"):
-            session.say("warning", "A training is under way already. Stop it first; what it has is kept.")
+        wrong = self._wrong["training"]()
+        if wrong or self._jobs.running("training"):
+            busy = "A training is under way already. Stop it first; what it has is kept."
+            session.say("warning", wrong or busy)
             return
         model = resume.model if resume is not None else None
         session.begin_run(settings, model.steps if model is not None else ())

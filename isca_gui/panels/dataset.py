@@ -93,6 +93,7 @@ class DatasetPanel(StepPanel):
         self.model = MadeModel()
         self.table = _table(self.model)
         self.made_box = Disclosure("What was made", self.table)
+        actions.heed("dataset", self.problem_label.text)
         self._lay_out()
         self._connect()
         self._on_spec_changed()

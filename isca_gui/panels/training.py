@@ -87,6 +87,7 @@ class TrainingPanel(StepPanel):
         self.stop_button = button(_STOP_TEXT, _STOP, actions.stop_training)
         self.resume_button = button("Resume", _RESUME, self._on_resume_clicked)
         self.words = faint()
+        actions.heed("training", self._wrong)
         self._lay_out()
         self._connect()
         self._fill_presets()
@@ -179,7 +180,7 @@ class TrainingPanel(StepPanel):
     def _refresh(self) -> None:
         running = self.jobs.running("training")
         self._failed = self._failed and not running
-        why = next(iter(self.form.problems.values()), "")
+        why = self._wrong()
         if self.session.dataset is None:
             why = "There is no dataset yet: generate one."
         enable(self.train_button, _TRAIN, "A training is under way." if running else why)
@@ -197,6 +198,10 @@ class TrainingPanel(StepPanel):
         self.words.setVisible(bool(self.words.text()))
         self.set_state(*self._state(running))
         self.set_primary(self.train_button)
+
+    def _wrong(self) -> str:
+        """Say what is wrong in the form."""
+        return next(iter(self.form.problems.values()), "")
 
     def _why_no_resume(self) -> str:
         run, settings = self.session.run, self.session.settings

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui.edits import commit_typed
 from isca_gui.steady import as_it_is
 from isca_gui.viewers.export import Exporter
 from isca_gui.viewers.looks import Looks
@@ -237,6 +238,7 @@ class _EmptyPage(QWidget):
             self.button.setToolTip(self._step.text if job is None else f"{job.title} is under way.")
 
     def _on_clicked(self) -> None:
+        commit_typed()
         if self._step is not None:
             self._step.work()
 

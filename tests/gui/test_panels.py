@@ -30,8 +30,10 @@ from isca_gui.preferences import Preferences
 from isca_gui.recognising import Recognising
 from isca_gui.session import Reference, Session
 from isca_gui.viewers.messages import MessagesViewer
+from isca_gui.viewers.pictures import PicturesViewer
+from isca_gui.viewers.runs import RunsViewer
 
-from .conftest import SETTINGS, SPEC
+from .conftest import SETTINGS, SPEC, opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -321,6 +323,22 @@ def test_what_makes_no_sense_is_said_at_the_field_and_nothing_is_generated(
     assert not dataset_panel.problem_label.isVisible()
 
 
+def test_the_page_without_a_dataset_generates_nothing_while_a_field_is_wrong(
+    qtbot: QtBot, with_reference: Studio, dataset_panel: DatasetPanel
+) -> None:
+    page = opened(qtbot, with_reference, PicturesViewer)._empty
+    dataset_panel.seed_box.setText("abc")
+    dataset_panel.seed_box.editingFinished.emit()
+    click(qtbot, page.button)
+    assert not with_reference.jobs.running("dataset")
+    assert with_reference.session.messages[-1].text == dataset_panel.problem_label.text()
+    dataset_panel.seed_box.setText("0")
+    dataset_panel.seed_box.editingFinished.emit()
+    click(qtbot, page.button)
+    with_reference.rest(qtbot)
+    assert with_reference.session.dataset is not None
+
+
 def test_at_least_one_kind_is_needed(dataset_panel: DatasetPanel) -> None:
     for box in dataset_panel.kind_boxes.values():
         box.setChecked(False)
@@ -457,6 +475,23 @@ def test_invalid_values_stay_at_their_field_until_they_are_right(
     form.editors["eta"].setText("0.2")
     form.editors["eta"].editingFinished.emit()
     assert session.settings.eta == 0.2
+
+
+def test_the_page_without_a_run_trains_nothing_while_a_field_is_wrong(
+    qtbot: QtBot, with_dataset: Studio, training_panel: TrainingPanel
+) -> None:
+    page, form = opened(qtbot, with_dataset, RunsViewer)._empty, training_panel.form
+    form.editors["eta"].setText("abc")
+    form.editors["eta"].editingFinished.emit()
+    click(qtbot, page.button)
+    assert not with_dataset.jobs.running("training")
+    assert with_dataset.session.live is None
+    assert with_dataset.session.messages[-1].text == form.problems["eta"]
+    form.editors["eta"].setText("0.2")
+    form.editors["eta"].editingFinished.emit()
+    click(qtbot, page.button)
+    with_dataset.rest(qtbot, 60_000)
+    assert with_dataset.session.run is not None
 
 
 def test_a_wrong_field_does_not_outlive_what_it_was_wrong_in(
