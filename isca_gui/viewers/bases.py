@@ -347,8 +347,9 @@ class BasesViewer(Viewer):
         self._show_block()
 
     def _on_clicked(self, row: int, column: int) -> None:
-        if self._model is not None:
-            self.choose_block(self._model.grid.index_at(row, column))
+        grid = self._model.grid if self._model is not None else None
+        if grid is not None and row < grid.height and column < grid.width:  # else another run is still drawn
+            self.choose_block(grid.index_at(row, column))
 
     def _on_cursor_changed(self, place: tuple[int, int] | None) -> None:
         if place is None or self._drawing is None or not self.canvases:

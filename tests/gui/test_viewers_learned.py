@@ -17,7 +17,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox, QWidget
 
 from isca_gui import theme
-from isca_gui.core import ssim, training
+from isca_gui.core import dataset, ssim, training
 from isca_gui.core.distortions import mse
 from isca_gui.core.progress import run as finish
 from isca_gui.core.settings import DatasetSpec, TrainingSettings, parse_levels
@@ -32,6 +32,7 @@ from isca_gui.viewers.tracks import FIGURES
 from .conftest import SETTINGS, opened
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from pytestqt.qtbot import QtBot
 
     from isca_gui.core.dataset import Dataset
@@ -150,6 +151,19 @@ def test_a_block_of_another_grid_is_forgotten(qtbot: QtBot, with_run: Studio, sm
     assert viewer.patches.layer is None
     assert viewer.block_text.text().startswith("Click")
     assert all(canvas._highlight is None for canvas in viewer.canvases.values())
+
+
+def test_a_click_on_what_is_still_drawn_of_a_larger_run_is_no_error(
+    qtbot: QtBot, with_run: Studio, picture: NDArray[np.float32]
+) -> None:
+    viewer = opened(qtbot, with_run, BasesViewer)
+    corner = finish(dataset.generate(np.ascontiguousarray(picture[:16, :16]), DatasetSpec(levels=(100.0,))))
+    with_run.session.add_model("corner.isca", finish(training.train(corner, RANDOM)))
+    viewer._first.clicked.emit(40, 40)
+    assert viewer.block is None
+    viewer._first.clicked.emit(10, 10)
+    assert viewer.block == 3
+    with_run.rest(qtbot)
 
 
 def test_a_kernel_model_shows_its_spectrum_and_why(
