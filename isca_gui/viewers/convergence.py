@@ -59,7 +59,7 @@ class ConvergenceViewer(Viewer):
         self._build()
         self.looks.keep(figures=looks.some_of(self.boxes), part=looks.Kept(self._part, self._look_at_part))
         session.step_added.connect(self._on_steps)
-        session.runs_changed.connect(self.outdated)
+        session.runs_changed.connect(self._on_runs_changed)
         session.run_selected.connect(self.outdated)
         session.dataset_changed.connect(self.outdated)
         session.reference_changed.connect(self.outdated)
@@ -275,6 +275,11 @@ class ConvergenceViewer(Viewer):
             self.plot.removeItem(label)
 
     # --- what happens -----------------------------------------------------------------------------------
+
+    def _on_runs_changed(self) -> None:
+        if not self.session.runs and self.session.live is None:
+            self._by_hand, self._ranges = False, ()  # the next training may lie elsewhere
+        self.outdated()
 
     def _on_box_toggled(self) -> None:
         self._draw_all()

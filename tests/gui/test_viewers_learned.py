@@ -298,6 +298,20 @@ def test_a_training_of_another_project_is_not_gone_on_with(
         steps = tuple(replace(step, error=step.error / 2) for step in steps)
 
 
+@pytest.mark.parametrize("seen", [True, False])
+def test_without_runs_the_zoom_is_forgotten(qtbot: QtBot, with_run: Studio, model: Model, seen: bool) -> None:
+    session = with_run.session
+    viewer = opened(qtbot, with_run, ConvergenceViewer)
+    viewer._look_at_part([80.0, 100.0, -2.0, -1.9])
+    viewer.setVisible(seen)
+    session.set_work(Work(session.spec, session.settings))
+    session.begin_run(SETTINGS)
+    session.add_steps(model.steps)
+    viewer.show()
+    qtbot.waitUntil(lambda: viewer.plot.plotItem.vb.viewRange()[0][0] == 0, timeout=2000)
+    session.end_run(None)
+
+
 def test_hovering_reads_the_figures(qtbot: QtBot, with_run: Studio, model: Model) -> None:
     viewer = opened(qtbot, with_run, ConvergenceViewer)
     assert isinstance(viewer, ConvergenceViewer)
