@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 INTERVAL = 40  # milliseconds between two drawings: 25 Hz
 MOST_RUNS = 8  # the newest are drawn
+MOST_READ = 3  # the selected one and the newest: there is no room for more
 _NARROWEST = 1e-6  # part of the plot
 
 
@@ -216,13 +217,16 @@ class ConvergenceViewer(Viewer):
             self._ranges = ranges
             self.plot.setRange(xRange=(0, ranges[0]), yRange=upright, padding=0, disableAutoRange=True)
 
+    def _chosen(self) -> int:
+        """Give the number of the run that stands out."""
+        shown = self.session.live or self.session.run
+        return shown.number if shown is not None else 0
+
     def _figures(self) -> list[str]:
         return [figure for figure, box in self.boxes.items() if box.isChecked()]
 
     def _draw(self, track: Track) -> None:
-        live, run = self.session.live, self.session.run
-        chosen = live.number if live else run.number if run else 0
-        width = 2 if track.number == chosen else 1
+        width = 2 if track.number == self._chosen() else 1
         low, high = self.plot.plotItem.vb.viewRange()[0] if self._by_hand else (-math.inf, math.inf)
         colour, last = theme.RUN_COLOURS[(track.number - 1) % len(theme.RUN_COLOURS)], math.nan
         for figure, values in track.values.items():
@@ -324,9 +328,10 @@ class ConvergenceViewer(Viewer):
             return
         epoch = box.mapSceneToView(place).x()
         self.cross.setPos(epoch)
-        figures = self._figures()
-        newest = sorted(self.tracks.values(), key=lambda track: -track.number)[:3]
-        self.readout.setText("    ".join(filter(None, (track.text_at(epoch, figures) for track in newest))))
+        figures, chosen = self._figures(), self._chosen()
+        ranked = sorted(self.tracks.values(), key=lambda track: (track.number != chosen, -track.number))
+        texts = (track.text_at(epoch, figures) for track in ranked[:MOST_READ])
+        self.readout.setText("    ".join(filter(None, texts)))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Forget what was pointed at when the pointer leaves the plot, of which its scene is not told."""

@@ -24,7 +24,7 @@ from isca_gui.core.settings import DatasetSpec, TrainingSettings, parse_levels
 from isca_gui.parts import Work
 from isca_gui.viewers.bases import BasesViewer
 from isca_gui.viewers.commands import dataset_command, run_commands, settings_in_short, train_command
-from isca_gui.viewers.convergence import MOST_RUNS, ConvergenceViewer
+from isca_gui.viewers.convergence import MOST_READ, MOST_RUNS, ConvergenceViewer
 from isca_gui.viewers.reconstruction import ReconstructionViewer
 from isca_gui.viewers.runs import NAME, RunsViewer
 from isca_gui.viewers.tracks import FIGURES
@@ -327,6 +327,19 @@ def test_hovering_reads_the_figures(qtbot: QtBot, with_run: Studio, model: Model
     QApplication.sendEvent(viewer.plot.viewport(), QEvent(QEvent.Type.Leave))
     assert not viewer.cross.isVisible()
     assert not viewer.readout.text().strip()
+
+
+def test_the_selected_run_is_read_among_the_newest(qtbot: QtBot, with_run: Studio, model: Model) -> None:
+    viewer = opened(qtbot, with_run, ConvergenceViewer)
+    for _ in range(MOST_READ):
+        add(with_run, model)
+    box = viewer.plot.plotItem.vb
+    names = [run.name for run in with_run.session.runs]
+    for selected, read in ((MOST_READ + 1, names[1:]), (1, [names[0], *names[2:]])):
+        with_run.session.select_run(selected)
+        qtbot.wait(50)
+        viewer._on_mouse_moved(box.mapViewToScene(QPointF(3.1, sum(box.viewRange()[1]) / 2)))
+        assert [name for name in names if name in viewer.readout.text()] == read
 
 
 # --- runs -----------------------------------------------------------------------------------------------
