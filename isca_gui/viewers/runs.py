@@ -77,8 +77,8 @@ def columns(session: Session) -> tuple[Column, ...]:
         *_COLUMNS,
         (
             *("Data", tip),
-            lambda run: run_data.change(session, run) or "current",
-            lambda run: "stale" if run.stale else "current",
+            lambda run: run_data.change(session, run) or ("–" if session.dataset is None else "current"),
+            lambda run: "stale" if run.stale else "" if session.dataset is None else "current",
         ),
     )
 

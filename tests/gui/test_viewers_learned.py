@@ -416,6 +416,18 @@ def test_stale_runs_are_marked(qtbot: QtBot, with_run: Studio, small: Dataset) -
     assert "The settings of the dataset have changed since." in rebuilt.figures.text()
 
 
+def test_a_model_without_a_dataset_is_not_called_current(
+    qtbot: QtBot, studio: Studio, model: Model, small: Dataset
+) -> None:
+    viewer = opened(qtbot, studio, RunsViewer)
+    studio.session.add_model("model.isca", model)
+    data = viewer.model.index(0, viewer.model.columnCount() - 1)
+    assert (data.data(), viewer.model.table()[1][-1]) == ("–", "")
+    studio.session.restore(small.spec, SETTINGS)
+    studio.session.set_dataset(small, small.digest())
+    assert (data.data(), viewer.model.table()[1][-1]) == ("current", "current")
+
+
 def test_a_model_is_exported(qtbot: QtBot, with_run: Studio, random_model: Model, tmp_path: Path) -> None:
     from isca_gui.core.archive import load_model
 
