@@ -22,6 +22,7 @@ from isca_gui import theme
 from isca_gui.flow import Flow, together
 from isca_gui.viewers import bases_drawing, layers, looks, run_data
 from isca_gui.viewers.bases_drawing import MOST_SHOWN, ROWS, Drawing
+from isca_gui.viewers.bases_export import PaneMenu, row_thing
 from isca_gui.viewers.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
 from isca_gui.viewers.export import Thing, plot_thing
@@ -30,7 +31,6 @@ from isca_gui.viewers.viewer import Newest, NextStep, Viewer, need_run, zoom_but
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QResizeEvent
-    from PySide6.QtWidgets import QMenu
 
     from isca_gui.actions import Actions
     from isca_gui.core.model import Model
@@ -154,7 +154,7 @@ class BasesViewer(Viewer):
         row.addWidget(self.shared)
         row.push()
         row.addWidget(zoom_buttons(self._first, self))
-        things = [Thing(f"basis {row_}", row_, image=_Composed(self, row_)) for row_ in ROWS]
+        things = [row_thing(row_, lambda: self.canvases) for row_ in ROWS]
         patches = Thing("basis patches", "patches of the block", image=self.patches.composed)
         row.addWidget(
             self.exporter.button(*things, patches, plot_thing("histogram", self.histogram.plotItem))
@@ -265,7 +265,7 @@ class BasesViewer(Viewer):
                 canvas.setMinimumSize(56, 56)
                 if canvas.menu is None:
                     canvas.clicked.connect(self._on_clicked)
-                canvas.menu = _Menu(self, canvas, f"basis {row} {component + 1}")
+                canvas.menu = PaneMenu(self.exporter, canvas, f"basis {row} {component + 1}")
                 self.canvases[row, component] = canvas
         self._place()
         self.panes_made.emit()
@@ -361,27 +361,6 @@ class BasesViewer(Viewer):
             if canvas.layer is not None
         ]
         self.readout.setText(f"x {place[1]}, y {place[0]}    " + "    ".join(values))
-
-
-class _Menu:
-    """Makes the menu of one canvas."""
-
-    def __init__(self, viewer: BasesViewer, canvas: PictureCanvas, name: str) -> None:
-        self._viewer, self._canvas, self._name = viewer, canvas, name
-
-    def __call__(self) -> QMenu:
-        return self._viewer.exporter.menu(Thing(self._name, image=self._canvas.composed))
-
-
-class _Composed:
-    """Gives the picture of the first component shown in a row."""
-
-    def __init__(self, viewer: BasesViewer, row: str) -> None:
-        self._viewer, self._row = viewer, row
-
-    def __call__(self):  # type: ignore[no-untyped-def]
-        shown = [canvas for (row, _), canvas in self._viewer.canvases.items() if row == self._row]
-        return shown[0].composed() if shown else None
 
 
 def _combo(name: str, tip: str, parent: QWidget) -> QComboBox:

@@ -199,7 +199,7 @@ class ConfusionViewer(Viewer):
 
     def _things(self) -> tuple[Thing, ...]:
         return (
-            Thing("confusion", "matrix", image=self._image, svg=self._svg),
+            Thing("confusion", "matrix", image=self._image, svg=self._svg, of=self._chosen_name),
             Thing("confusion", "table", table=self.rows),
         )
 
@@ -208,6 +208,10 @@ class ConfusionViewer(Viewer):
         run = self.session.run
         selected = self.matrices.get(run.number) if run is not None else None
         return selected or next(iter(self.matrices.values()), None)
+
+    def _chosen_name(self) -> str:
+        chosen = self._chosen()
+        return next((run.name for run in self.shown_runs() if self.matrices.get(run.number) is chosen), "")
 
     def _image(self) -> QImage | None:
         chosen = self._chosen()

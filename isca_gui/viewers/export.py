@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,12 @@ class Thing:
     svg: Callable[[], bytes] | None = None
     table: Callable[[], Table] | None = None
     text: Callable[[], str] | None = None
+    of: Callable[[], str] | None = None  # which of several it is, known when it is saved
+
+    def named(self) -> Thing:
+        """Give it under the name of what it is now."""
+        of = self.of() if self.of is not None else ""
+        return replace(self, name=f"{self.name} {of}", title=f"{self.title} of {of}", of=None) if of else self
 
     @property
     def suffixes(self) -> tuple[str, ...]:
@@ -92,6 +98,7 @@ class Exporter(QObject):
 
     def ask(self, thing: Thing) -> None:
         """Ask for a file and save what is seen now, whatever is seen when the file is named."""
+        thing = thing.named()
         try:
             contents = {suffix: _writer(thing, suffix) for suffix in thing.suffixes}
         except ExportError as error:
@@ -118,7 +125,7 @@ class Exporter(QObject):
 
     def save(self, thing: Thing, path: str | os.PathLike[str]) -> None:
         """Save in the form that the file's suffix names; the writing is a job."""
-        suffix = Path(path).suffix.lower()
+        thing, suffix = thing.named(), Path(path).suffix.lower()
         form = suffix if suffix in thing.suffixes else thing.suffixes[0]
         try:
             self._save(thing, path, {form: _writer(thing, form)})
@@ -150,7 +157,7 @@ class Exporter(QObject):
 
     def copy(self, thing: Thing) -> None:
         """Put a thing on the clipboard: pictures as pictures, tables and texts as text."""
-        clipboard = QGuiApplication.clipboard()
+        thing, clipboard = thing.named(), QGuiApplication.clipboard()
         try:
             if thing.table is not None:
                 clipboard.setText(tabbed(_table(thing)))

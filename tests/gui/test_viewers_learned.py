@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox, QToolButton, QWidget
 
 from isca_gui import theme
 from isca_gui.core import dataset, ssim, training
@@ -106,6 +106,22 @@ def test_the_gallery_has_all_components_and_is_linked(qtbot: QtBot, with_run: St
     viewer.component.setCurrentIndex(1)
     with_run.rest(qtbot)
     assert set(viewer.canvases) == {("U", 1), ("V", 1), ("J", 1)}
+
+
+@pytest.mark.parametrize(("place", "component"), [(4, 1), (2, 3)])
+def test_a_basis_is_saved_under_the_component_that_it_is(
+    qtbot: QtBot, with_run: Studio, place: int, component: int
+) -> None:
+    viewer = opened(qtbot, with_run, BasesViewer)
+    viewer.component.setCurrentIndex(place)  # the last is all of them
+    with_run.rest(qtbot)
+    (export,) = (each for each in viewer.findChildren(QToolButton) if "Export U" in each.accessibleName())
+    next(each for each in export.menu().actions() if each.text().startswith("Save V")).trigger()
+    dialog = viewer.findChild(QFileDialog)
+    assert dialog.windowTitle() == f"Save V of component {component}"
+    assert Path(dialog.selectedFiles()[0]).name == f"basis V component {component}.png"
+    dialog.close()
+    qtbot.waitUntil(lambda: viewer.findChild(QFileDialog) is None)
 
 
 def test_a_click_on_a_block_shows_its_patches(qtbot: QtBot, with_run: Studio, model: Model) -> None:

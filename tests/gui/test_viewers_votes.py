@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QLabel, QLineEdit
+from PySide6.QtWidgets import QFileDialog, QLabel, QLineEdit
 
 from isca_gui import theme
 from isca_gui.core import dataset, training
@@ -25,8 +26,6 @@ from isca_gui.viewers.vote_map import VoteMapViewer
 from .conftest import fill, rest
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from numpy.typing import NDArray
     from pytestqt.qtbot import QtBot
 
@@ -437,6 +436,14 @@ def test_all_runs_side_by_side_and_the_random_baseline(
         with_run.session.select_run(selected)
         with_run.rest(qtbot)
         assert confusion._image() == confusion.matrices[selected].drawn()
+        run = with_run.session.run
+        assert run is not None
+        confusion.exporter.ask(confusion._things()[0])
+        dialog = confusion.findChild(QFileDialog)
+        assert dialog.windowTitle() == f"Save matrix of {run.name}"
+        assert Path(dialog.selectedFiles()[0]).name == f"confusion {run.name}.png"
+        dialog.close()
+        qtbot.waitUntil(lambda: confusion.findChild(QFileDialog) is None)
 
 
 def test_the_matrix_is_used_by_keyboard_and_saved(
