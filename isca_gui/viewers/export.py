@@ -108,8 +108,6 @@ class Exporter(QObject):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilters([FILTERS[suffix] for suffix in thing.suffixes])
-        dialog.setDefaultSuffix(thing.suffixes[0])
-        dialog.filterSelected.connect(lambda chosen: dialog.setDefaultSuffix(_suffix(thing, chosen)))
         dialog.selectFile(safe_name(thing.name) + thing.suffixes[0])
         dialog.fileSelected.connect(
             lambda path: self._on_named(thing, path, _suffix(thing, dialog.selectedNameFilter()), contents)

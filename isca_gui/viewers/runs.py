@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui.file_names import may_write
 from isca_gui.flow import Flow
 from isca_gui.session import METHOD_TITLES
 from isca_gui.viewers import run_data, run_tables
@@ -264,7 +265,6 @@ class RunsViewer(Viewer):
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilter("ISCA model (*.isca)")
-        dialog.setDefaultSuffix("isca")
         dialog.selectFile(model_file(run.name))
         dialog.fileSelected.connect(lambda path: self._on_export_chosen(run, path))
         dialog.open()
@@ -301,7 +301,9 @@ class RunsViewer(Viewer):
             self.session.remove_run(run.number)
 
     def _on_export_chosen(self, run: Run, path: str) -> None:
-        self.actions_.save_model(run, path if Path(path).suffix else f"{path}.isca")
+        whole = path if Path(path).suffix else f"{path}.isca"
+        if may_write(self, f"Export {run.name}", whole, path):
+            self.actions_.save_model(run, whole)
 
     def _on_selection_changed(self, _: QItemSelection, __: QItemSelection) -> None:
         rows = self.table.selectionModel().selectedRows()

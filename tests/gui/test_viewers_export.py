@@ -149,7 +149,7 @@ def test_the_form_chosen_gives_the_ending(
     dialog = exporter._widget.findChild(QFileDialog)
     dialog.selectNameFilter(export.FILTERS[".svg"])
     dialog.filterSelected.emit(export.FILTERS[".svg"])
-    assert dialog.defaultSuffix() == "svg"
+    assert dialog.defaultSuffix() == "", "a system's own dialog would add it after its question"
     dialog.fileSelected.emit(str(tmp_path / "chart"))
     studio.rest(qtbot)
     assert (tmp_path / "chart.svg").read_bytes() == b"<svg/>"

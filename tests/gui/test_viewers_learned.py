@@ -459,6 +459,20 @@ def test_a_model_is_exported(qtbot: QtBot, with_run: Studio, random_model: Model
     assert load_model(tmp_path / "m.isca").settings == first.model.settings
 
 
+def test_an_export_does_not_replace_a_file_that_the_dialog_has_not_asked_about(
+    qtbot: QtBot, with_run: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    viewer = opened(qtbot, with_run, RunsViewer)
+    (tmp_path / "m.isca").write_text("mine")
+    monkeypatch.setattr(QMessageBox, "question", lambda *_: QMessageBox.StandardButton.No)
+    viewer.ask_export()
+    dialog = viewer.findChild(QFileDialog)
+    assert dialog.defaultSuffix() == ""
+    dialog.fileSelected.emit(str(tmp_path / "m"))
+    with_run.rest(qtbot)
+    assert (tmp_path / "m.isca").read_text() == "mine"
+
+
 def test_the_command_is_the_one_that_gives_the_same(qtbot: QtBot, with_run: Studio) -> None:
     viewer = opened(qtbot, with_run, RunsViewer)
     assert isinstance(viewer, RunsViewer)
