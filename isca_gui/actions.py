@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +13,14 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage
 
 from isca_gui import pace
-from isca_gui.core import dataset, dataset_files, image, samples, ssim, strength
+from isca_gui.core import dataset, dataset_files, image, samples
 from isca_gui.core.decoding import check_size
 from isca_gui.core.distortions import DISTORTIONS
 from isca_gui.core.parallel import Tick
 from isca_gui.core.progress import Progress
 from isca_gui.core.steps import Cancelled, State, Step
-from isca_gui.core.strength import UnreachableError
 from isca_gui.jobs import weightiest
+from isca_gui.previews import make_preview
 from isca_gui.recognising import Recognising
 from isca_gui.session import Reference, Run
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from isca_gui.core.model import Model
     from isca_gui.core.settings import TrainingSettings
     from isca_gui.jobs import Job, JobRunner
+    from isca_gui.previews import Preview
     from isca_gui.session import Session, Tested
 
     Picture = NDArray[np.float32]
@@ -41,19 +42,6 @@ MODEL_SUFFIX = ".isca"  # core.archive.SUFFIX, without importing it
 PICTURE_FILTER = (
     "Pictures (*.png *.jpg *.jpeg *.tif *.tiff *.bmp *.webp *.pgm *.ppm *.pnm *.gif);;All files (*)"
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Preview:
-    """A distorted picture as the dataset would have it; `problem` says why there is none."""
-
-    kind: str
-    target_mse: float
-    picture: Picture | None
-    achieved_mse: float = 0.0
-    strength: float = 0.0
-    ssim: float = 0.0
-    problem: str = ""
 
 
 class Actions(QObject):
@@ -341,19 +329,6 @@ def grey(pasted: QImage) -> Picture:
     channels = pixels.reshape(height, width, 4).astype(np.float32) / np.float32(255)
     level = channels[..., :3] @ np.array(image.LUMA, np.float32)
     return np.ascontiguousarray(1 + channels[..., 3] * (level - 1))  # what is transparent lies on white
-
-
-def make_preview(reference: Picture, kind: str, mse: float, seed: int) -> Preview:
-    """Distort as the dataset does for this kind and MSE."""
-    try:
-        made = strength.distort(reference, kind, mse, dataset.picture_seed(seed, kind, mse))
-    except UnreachableError as error:
-        return Preview(kind, mse, None, problem=str(error))
-    similarity = float(ssim.ssim_map(reference, made.picture).mean())
-    return Preview(kind, mse, made.picture, made.achieved_mse, made.strength, similarity)
-
-
-# Imported in the jobs' threads: the compiler behind these would hold up the start by half a second.
 
 
 def _train(

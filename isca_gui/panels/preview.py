@@ -14,7 +14,8 @@ from isca_gui.panels.reference import thumbnail
 from isca_gui.panels.step import describe, faint, row
 
 if TYPE_CHECKING:
-    from isca_gui.actions import Actions, Preview
+    from isca_gui.actions import Actions
+    from isca_gui.previews import Preview
     from isca_gui.session import Session
 
 SIDE = 104
