@@ -126,6 +126,20 @@ def test_fresh_pictures_of_a_model(data: Path, isca: Callable[..., Done], made: 
     assert "AUROC by untrained kind: speckle noise" in text
 
 
+def test_a_reference_that_the_model_calls_unlike_is_refused(
+    tmp_path: Path, isca: Callable[..., Done], made: Dataset
+) -> None:
+    """Where only lighter pictures are known, the original is the nearest to a darker one."""
+    bright = made.reference * np.float32(0.7) + np.float32(0.25)
+    few = run(generate(bright, DatasetSpec(("luminance",), (100.0, 300.0, 500.0))))
+    save_model(tmp_path / "m.isca", run(train(few, TrainingSettings("pca"))))
+    image.save_tiff(tmp_path / "dark.tiff", bright - np.float32(0.2))
+    done = isca("evaluate", tmp_path / "m.isca", "--fresh", "1", "--reference", tmp_path / "dark.tiff")
+    assert (done.code, done.out) == (1, "")
+    assert "is not the reference of" in done.err
+    assert "Unlike anything trained on" in done.err
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [

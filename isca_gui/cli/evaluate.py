@@ -138,7 +138,7 @@ def _reference(args: argparse.Namespace, recogniser: Recogniser) -> NDArray[np.f
         )
     # By the extended descriptor, whatever is evaluated: the structural one does not see luminance.
     verdict = Recogniser(recogniser.model).recognise(reference).verdict
-    if verdict.label != ORIGINAL:
+    if verdict.label != ORIGINAL or verdict.unlike:
         raise RecognitionError(
             f"'{args.reference}' is not the reference of '{args.source}', which says of it: "
             f"{verdict.sentence} Give the picture that it was trained on."
