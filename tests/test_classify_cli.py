@@ -312,6 +312,28 @@ def test_fail_on(data: Path, isca: Callable[..., Done]) -> None:
     assert isca(*words, "none.png", "--fail-on", "jpeg").code == 1  # not all was seen: that comes first
 
 
+def test_what_two_distortions_do_not_explain_fails_on_unlike(
+    tmp_path: Path, isca: Callable[..., Done], reference: np.ndarray
+) -> None:
+    """Two steps come nearer to any picture than one does; that alone makes it no mixture."""
+    made = run(generate(reference, DatasetSpec()))
+    save_model(tmp_path / "m.isca", run(train(made, TrainingSettings("pca"))))
+    strangers = {
+        "negative.png": 1 - reference,
+        "noise.png": np.random.default_rng(1).random(reference.shape, np.float32),
+        "grey.png": np.full_like(reference, 0.5),
+        "moved.png": np.roll(reference, 5, axis=1),
+    }
+    for name, picture in strangers.items():
+        image.save_png(tmp_path / name, picture)
+        done = isca("classify", tmp_path / "m.isca", tmp_path / name, "--fail-on", "unlike")
+        assert (done.code, "Unlike anything trained on" in done.out) == (3, True), done.out
+    for pair in ("blur+luminance", "jpeg+luminance", "gaussian-noise+contrast"):
+        image.save_png(tmp_path / "two.png", distort(reference, pair, 500.0, 1).picture)
+        done = isca("classify", tmp_path / "m.isca", tmp_path / "two.png", "--fail-on", "unlike")
+        assert (done.code, "Two distortions together" in done.out) == (0, True), done.out
+
+
 def test_a_label_with_commas_can_be_named(data: Path, isca: Callable[..., Done]) -> None:
     model = load_model(data / "m.isca")
     assert model.known is not None

@@ -781,6 +781,18 @@ def test_two_distortions_are_named(pair: str, natural: Dataset, recogniser: Reco
     assert found.verdict.label in pair.split("+")
 
 
+def test_two_distortions_of_a_page_that_is_mostly_white_are_named() -> None:
+    """Most of its blocks do not move at all, so that the usual distance there is nothing to go by."""
+    page = np.ones((128, 128), np.float32)
+    page[8:40, 8:88] = np.random.default_rng(0).random((32, 80)) < 0.6
+    levels = tuple(90.0 * number for number in range(1, 11))
+    recogniser = Recogniser(trained(run(generate(page, DatasetSpec(levels=levels), 2)), METHODS["pca"]))
+    assert np.median(recogniser.neighbours.usual) < 0.05 * recogniser.neighbours.spacing()
+    for pair in ("blur+jpeg", "blur+gaussian-noise"):
+        verdict = recogniser.recognise(distorted(page, pair, 500.0)).verdict
+        assert set(verdict.parts) == set(pair.split("+")), verdict.sentence
+
+
 def test_halves_that_disagree_are_undecided_and_said_to_be() -> None:
     """As many blocks for blur as for contrast, none of them in doubt: the sentence must not speak of 0 %."""
     blurred, stretched = (distorted(mild(), kind, 200.0) for kind in ("blur", "contrast"))

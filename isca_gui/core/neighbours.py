@@ -96,6 +96,14 @@ class Neighbours:
         """How far each training picture is from the nearest other of its class (block, image), in order."""
         return self._others[0]
 
+    def spacing(self) -> float:
+        """How far a training picture is from the nearest other of its class, over all blocks; the median.
+
+        Averaged over the blocks first: of a page of print most blocks are plain, and do not move at all.
+        """
+        means = self.usual.mean(axis=0)
+        return float(np.median(means[np.isfinite(means)])) if np.isfinite(means).any() else np.inf
+
     def ranks(self, near: Near, at: Mapping[int, float]) -> Floats:
         """Give how usual each block's distance to its winning class is: 1 is usual, 0 is not.
 
