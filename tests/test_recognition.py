@@ -21,6 +21,7 @@ from isca_gui.core.blocks import BlockGrid
 from isca_gui.core.dataset import Dataset, DatasetError, Entry, generate
 from isca_gui.core.descriptor import DESCRIPTORS, describe
 from isca_gui.core.distortions import DISTORTIONS, UNLIKE
+from isca_gui.core.model import Known
 from isca_gui.core.neighbours import Neighbours
 from isca_gui.core.progress import run
 from isca_gui.core.recognition import (
@@ -697,6 +698,39 @@ def test_severity_of_pictures_never_seen(
         assert f"MSE {found.verdict.severity:.0f}" in found.verdict.sentence
 
 
+def without(model: Model, number: int) -> Model:
+    """The same model as if it had never known one of its training pictures."""
+    known = model.known
+    assert known is not None
+    keep = [place for place in range(len(known.labels)) if place != number]
+    labels, levels = tuple(known.labels[at] for at in keep), tuple(known.levels[at] for at in keep)
+    return replace(model, known=Known(labels, levels, known.descriptors[:, keep]))
+
+
+def assert_forgotten(recogniser: Recogniser, made: Dataset, number: int) -> None:
+    found = recogniser.leave_one_out(number)
+    wanted = Recogniser(without(recogniser.model, number)).recognise(made.pictures[number])
+    assert (found.rank == wanted.rank).mean() > 0.97, "but for rounding of descriptors"
+    mine, other = found.verdict, wanted.verdict
+    assert (mine.label, mine.parts, mine.unlike) == (other.label, other.parts, other.unlike)
+    assert mine.unusual == pytest.approx(other.unusual, abs=0.02)
+    assert mine.severity == pytest.approx(other.severity, rel=1e-3)
+
+
+def test_a_picture_left_out_is_known_to_nothing(natural: Dataset, recogniser: Recogniser) -> None:
+    """Neither to the search for two distortions nor to what is usual."""
+    for number in range(1, len(natural.labels), 2):
+        assert_forgotten(recogniser, natural, number)
+
+
+def test_a_picture_left_out_does_not_say_how_far_an_original_may_be() -> None:
+    pictures = [mild() + np.float32(shift) for shift in (0, 0.02, 0.04, 0.06, -0.2)]
+    made = dataset_of(pictures, ("original", *["luminance"] * 3, "dark"), (0, 26, 104, 234, 2601))
+    recogniser = Recogniser(trained(made, METHODS["pca"]))
+    assert_forgotten(recogniser, made, 4)
+    assert recogniser.leave_one_out(4).verdict.unlike
+
+
 @pytest.mark.parametrize("kind", DISTORTIONS)
 def test_severity_of_training_pictures_is_their_level(
     kind: str, natural: Dataset, recogniser: Recogniser
@@ -787,7 +821,7 @@ def test_two_distortions_of_a_page_that_is_mostly_white_are_named() -> None:
     page[8:40, 8:88] = np.random.default_rng(0).random((32, 80)) < 0.6
     levels = tuple(90.0 * number for number in range(1, 11))
     recogniser = Recogniser(trained(run(generate(page, DatasetSpec(levels=levels), 2)), METHODS["pca"]))
-    assert np.median(recogniser.neighbours.usual) < 0.05 * recogniser.neighbours.spacing()
+    assert np.median(recogniser.neighbours.usual()) < 0.05 * recogniser.neighbours.spacing()
     for pair in ("blur+jpeg", "blur+gaussian-noise"):
         verdict = recogniser.recognise(distorted(page, pair, 500.0)).verdict
         assert set(verdict.parts) == set(pair.split("+")), verdict.sentence

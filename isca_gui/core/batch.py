@@ -103,7 +103,7 @@ def recognise_files(
     `ImageError` of it is the error of that picture.
     """
     grid = recogniser.model.grid
-    recogniser.neighbours.usual  # noqa: B018 - once, before the threads start
+    recogniser.neighbours.prepare()  # once, before the threads start
 
     def one(name: str) -> Answer:
         try:

@@ -95,6 +95,7 @@ def leave_one_out(
     labels = model.known.labels
     classes = tuple(dict.fromkeys(labels))
     columns = {name: place for place, name in enumerate((*classes, UNDECIDED_LABEL))}
+    recogniser.neighbours.prepare(leaving_out=True)  # once, before the threads start
 
     def one(index: int) -> tuple[str, float]:
         found = recogniser.leave_one_out(index, rule)
@@ -182,7 +183,7 @@ def fresh_all(
     finally:
         workers.close()
     for recogniser in recognisers:
-        recogniser.neighbours.usual  # noqa: B018 - once, before the threads start
+        recogniser.neighbours.prepare()  # once, before the threads start
 
     def one(index: int) -> list[Outcome] | None:
         made = make(reference, trials[index])

@@ -50,19 +50,23 @@ class Unmixer:
         self._points = neighbours.points[self._blocks]
         self._squares = np.einsum("bnf,bnf->bn", self._points, self._points)
         self._mixed = [place for place, label in enumerate(neighbours.classes) if len(parts_of(label)) > 1]
-        known = [place for place, label in enumerate(neighbours.classes) if _predictable(label)]
-        members = [np.flatnonzero(neighbours.number == place)[::_EVERY] for place in known]
-        self._candidates = np.concatenate(members) if members else np.empty(0, np.int64)
+        self._kinds = [place for place, label in enumerate(neighbours.classes) if _predictable(label)]
 
-    def look(self, points: Floats) -> Mixture | None:
-        """Say which two kinds a picture's points (block, number) hold, if two explain it clearly better."""
-        classes = self._neighbours.classes
-        if not len(self._candidates) or ORIGINAL not in classes:
+    def look(self, points: Floats, leave_out: int | None = None) -> Mixture | None:
+        """Say which two kinds a picture's points (block, number) hold, if two explain it clearly better.
+
+        `leave_out` is a training picture that is not to be known; without the reference there are no steps.
+        """
+        classes, order = self._neighbours.classes, self._neighbours.order
+        gone = order == (-1 if leave_out is None else leave_out)
+        steps = [self._neighbours.members(kind, leave_out)[::_EVERY] for kind in self._kinds]
+        candidates = np.concatenate([*steps, np.empty(0, np.intp)])
+        if not len(candidates) or ORIGINAL not in classes or gone[0]:
             return None
         here = points[self._blocks]
-        rough = self._left(here, self._candidates, _FIRST_BLOCKS).min(axis=2).mean(axis=0)
-        chosen = self._candidates[np.argsort(rough, kind="stable")[:_CHOSEN]]
-        nearest = self._left(here, np.array([0, *chosen]), _BLOCKS)  # without a step, and with each
+        rough = self._left(here, candidates, _FIRST_BLOCKS, gone).min(axis=2).mean(axis=0)
+        chosen = candidates[np.argsort(rough, kind="stable")[:_CHOSEN]]
+        nearest = self._left(here, np.array([0, *chosen]), _BLOCKS, gone)  # without a step, and with each
         base, *costs = nearest.min(axis=2).mean(axis=0).tolist()
         best = int(np.argmin(costs))
         gain = costs[best] / max(base, 1e-12)
@@ -72,11 +76,13 @@ class Unmixer:
         second = int(counts.argmax())
         if not gain < _GAIN or counts[second] <= _LEAST_SHARE:
             return None
-        if costs[best] > _FURTHEST * self._neighbours.spacing():
+        if costs[best] > _FURTHEST * self._neighbours.spacing(leave_out):
             return None
         return Mixture((classes[first], classes[second]), float(self._levels[chosen[best]]), gain)
 
-    def _left(self, points: Floats, candidates: NDArray[np.int64], blocks: int) -> Floats:
+    def _left(
+        self, points: Floats, candidates: NDArray[np.intp], blocks: int, gone: NDArray[np.bool_]
+    ) -> Floats:
         """Take each candidate's step away; give distances of what is left (block, candidate, class).
 
         The reference, which comes first among the training pictures, has no step.
@@ -88,6 +94,7 @@ class Unmixer:
         squares *= -2
         squares += own[:, :, None]
         squares += self._squares[:blocks, None]
+        squares[:, :, np.flatnonzero(gone)] = np.inf
         found = np.minimum.reduceat(squares, self._neighbours.starts, axis=2)
         nearest: Floats = np.sqrt(np.maximum(found, 0))
         return nearest

@@ -91,20 +91,38 @@ class Neighbours:
             found[:, self.order == leave_out] = np.inf
         return found
 
-    @property
-    def usual(self) -> Floats:
-        """How far each training picture is from the nearest other of its class (block, image), in order."""
-        return self._others[0]
+    def prepare(self, *, leaving_out: bool = False) -> None:
+        """Find now what `usual` needs: threads that begin together would each do so."""
+        _ = self._two_others if leaving_out else self._others
 
-    def spacing(self) -> float:
+    def usual(self, leave_out: int | None = None) -> Floats:
+        """How far each training picture is from the nearest other of its class (block, image), in order.
+
+        Infinite for a picture that is alone in its class, and for the one that is left out.
+        """
+        if leave_out is None:
+            nearest: Floats = self._others[0][0]
+            return nearest
+        distances, places = self._two_others
+        gone = self._place(leave_out)
+        found: Floats = np.where(places[0] == gone, distances[1], distances[0])
+        found[:, gone] = np.inf
+        return found
+
+    def members(self, index: int, leave_out: int | None = None) -> NDArray[np.intp]:
+        """Give the places, in this object's order, of a class's training pictures."""
+        members = np.arange(*self._ends[index])
+        return members if leave_out is None else members[self.order[members] != leave_out]
+
+    def spacing(self, leave_out: int | None = None) -> float:
         """How far a training picture is from the nearest other of its class, over all blocks; the median.
 
         Averaged over the blocks first: of a page of print most blocks are plain, and do not move at all.
         """
-        means = self.usual.mean(axis=0)
+        means = self.usual(leave_out).mean(axis=0)
         return float(np.median(means[np.isfinite(means)])) if np.isfinite(means).any() else np.inf
 
-    def ranks(self, near: Near, at: Mapping[int, float]) -> Floats:
+    def ranks(self, near: Near, at: Mapping[int, float], leave_out: int | None = None) -> Floats:
         """Give how usual each block's distance to its winning class is: 1 is usual, 0 is not.
 
         The rank among the distances that the class's own pictures have with one level left out, those of
@@ -113,50 +131,74 @@ class Neighbours:
         distances: anything but that picture itself is unusual.
         """
         found = np.ones(len(near.winner), np.float32)
-        for index, (start, end) in enumerate(self._ends):
+        usual = self.usual(leave_out)
+        for index in range(len(self.classes)):
             mine = np.flatnonzero(near.winner == index)
-            distance = near.distances[mine, index]
-            if end - start < 2:
+            distance, members = near.distances[mine, index], self.members(index, leave_out)
+            if len(members) < 2:
                 found[mine] = np.where(distance <= TIE, 1.0, 0.5)
             elif len(mine):
                 level = at.get(index) or float(np.median(self._level_of[near.pictures[mine, index]]))
-                by_level = np.argsort(np.abs(self._levels[start:end] - level), kind="stable")
-                members = start + by_level[:_AS_STRONG]
-                further = (self.usual[np.ix_(mine, members)] >= distance[:, None]).sum(axis=1)
+                by_level = np.argsort(np.abs(self._levels[members] - level), kind="stable")
+                members = members[by_level[:_AS_STRONG]]
+                further = (usual[np.ix_(mine, members)] >= distance[:, None]).sum(axis=1)
                 found[mine] = (1 + further) / (1 + len(members))
         return found
 
-    def disagreement(self, near: Near, index: int, level: float) -> float:
+    def disagreement(self, near: Near, index: int, level: float, leave_out: int | None = None) -> float:
         """Give how much a class's blocks disagree on the strength, beside what is usual for the class.
 
         A picture has one strength. Where bright and dark places are hit differently, as by speckle noise, or
         where the class is only the nearest of wrong ones, blocks are nearest to pictures of many levels.
         """
-        start, end = self._ends[index]
-        usual = float(self._others[1][start:end].mean()) if end - start > 1 else 0.0
+        members = self.members(index, leave_out)
+        usual = self._off(members, leave_out) if len(members) > 1 else 0.0
         mine = near.pictures[near.winner == index, index]
         if usual <= 0 or level <= 0 or not len(mine):
             return 1.0
         return float(np.abs(_logarithms(self._level_of[mine]) - np.log(level)).mean()) / usual
 
-    @cached_property
-    def _others(self) -> tuple[Floats, NDArray[np.float64]]:
-        """Find the nearest other picture of its class: distances (block, image), and how far off in level."""
-        found = np.empty(self.points.shape[:2], np.float32)
-        off = np.zeros(len(self.number))
+    def _off(self, members: NDArray[np.intp], leave_out: int | None) -> float:
+        """How far off in level the nearest other of its class is, for some pictures, on average."""
+        if leave_out is None:
+            others = self._others[1][0][:, members]
+        else:
+            first, second = self._two_others[1][:, :, members]
+            others = np.where(first == self._place(leave_out), second, first)
         logarithms = _logarithms(self._levels)
+        return float(np.abs(logarithms[others] - logarithms[members]).mean())
+
+    def _place(self, picture: int) -> int:
+        return int(np.flatnonzero(self.order == picture)[0])
+
+    @cached_property
+    def _others(self) -> tuple[Floats, NDArray[np.int32]]:
+        return self._nearest_others(1)
+
+    @cached_property
+    def _two_others(self) -> tuple[Floats, NDArray[np.int32]]:
+        """The second serves where the first is left out; else it is not worth its memory."""
+        return self._nearest_others(2)
+
+    def _nearest_others(self, count: int) -> tuple[Floats, NDArray[np.int32]]:
+        """Find the nearest other pictures of its class: distances and places (nearest, block, image)."""
+        shape = (count, *self.points.shape[:2])
+        found, places = np.full(shape, np.inf, np.float32), np.empty(shape, np.int32)
+        places[:] = np.arange(shape[2])
         for low, high in ranges(len(self.points), _CHUNK):
-            here = slice(low, high)
+            here, rows = slice(low, high), np.arange(high - low)
             for start, end in self._ends:
                 members = self.points[here, start:end]
                 for index in range(end - start):
                     difference = members - members[:, index, None]
                     squares = np.einsum("bnf,bnf->bn", difference, difference)
                     squares[:, index] = np.inf
-                    other = start + squares.argmin(axis=1)
-                    found[here, start + index] = np.sqrt(squares.min(axis=1))
-                    off[start + index] += np.abs(logarithms[other] - logarithms[start + index]).sum()
-        return found, off / len(self.points)
+                    for nearest in range(min(count, end - start - 1)):
+                        other = squares.argmin(axis=1)
+                        found[nearest, here, start + index] = np.sqrt(squares[rows, other])
+                        places[nearest, here, start + index] = start + other
+                        squares[rows, other] = np.inf
+        return found, places
 
     @property
     def _ends(self) -> list[tuple[int, int]]:

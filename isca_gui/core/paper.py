@@ -341,7 +341,7 @@ def _answers(
     """Recognise all test pictures."""
     descriptor, rule = how
     recogniser, workers = Recogniser(model, descriptor), Workers(threads)
-    recogniser.neighbours.usual  # noqa: B018 - once, before the threads start
+    recogniser.neighbours.prepare()  # once, before the threads start
     found: dict[int, Answer] = {}
 
     def work(index: int, _: int) -> None:

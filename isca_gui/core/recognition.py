@@ -184,12 +184,12 @@ class Recogniser:
         best = np.where(near.winner == UNDECIDED, near.distances.argmin(axis=1), near.winner)[:, None]
         nearest = np.take_along_axis(near.pictures, best, axis=1)[:, 0]
         level = self._levels[nearest].astype(np.float32)
-        judge = _Judge(self.neighbours, near, level)
+        judge = _Judge(self.neighbours, near, level, leave_out)
         label, mixture = ORIGINAL if identical else judge.label(rule), None
         if rule == "evidence" and self._unmixer is not None and len(_parts(label)) == 1:
-            mixture = self._unmixer.look(points)
+            mixture = self._unmixer.look(points, leave_out)
             label = judge.leading(label, mixture)
-        far = label == ORIGINAL and not identical and self._is_far(points)
+        far = label == ORIGINAL and not identical and self._is_far(points, leave_out)
         strength = self._severe(described, near.winner, label, leave_out)
         rank = judge.ranks(label, strength)
         return Recognition(
@@ -204,7 +204,7 @@ class Recogniser:
             judge.verdict(label, rule, mixture, strength, rank, identical, far),
         )
 
-    def _is_far(self, points: Floats) -> bool:
+    def _is_far(self, points: Floats, leave_out: int | None) -> bool:
         """Tell whether a picture with no other class near is no original all the same.
 
         More of its blocks than an original may have differ from the reference more than those of any training
@@ -214,7 +214,7 @@ class Recogniser:
         known = self.model.known.descriptors
         own = self._chosen(known[:, :1])[:, 0]
         reach = np.zeros(len(own))
-        for number in range(1, known.shape[1]):
+        for number in set(range(1, known.shape[1])) - {leave_out}:
             moved = self._chosen(known[:, number : number + 1])[:, 0] - own
             np.maximum(reach, np.sqrt(np.einsum("bf,bf->b", moved, moved)), out=reach)
         moved = points - own
@@ -225,8 +225,8 @@ class Recogniser:
 class _Judge:
     """Makes a verdict of the blocks' votes."""
 
-    def __init__(self, neighbours: Neighbours, near: Near, level: Floats) -> None:
-        self._neighbours, self._near, self._level = neighbours, near, level
+    def __init__(self, neighbours: Neighbours, near: Near, level: Floats, leave_out: int | None) -> None:
+        self._neighbours, self._near, self._level, self._leave_out = neighbours, near, level, leave_out
         self._classes = classes = neighbours.classes
         blocks = len(near.winner)
         counts = np.bincount(near.winner[near.winner >= 0], minlength=len(classes))
@@ -250,7 +250,7 @@ class _Judge:
     def ranks(self, label: str, severity: float) -> Floats:
         """Give how usual the blocks' distances are."""
         known = {self._classes.index(label): severity} if label in self._classes else {}
-        return self._neighbours.ranks(self._near, known)
+        return self._neighbours.ranks(self._near, known, self._leave_out)
 
     def verdict(
         self, label: str, rule: str, mixture: Mixture | None, severity: float, rank: Floats, identical: bool,
@@ -287,7 +287,8 @@ class _Judge:
         damaged = (self._near.winner != original) & (self._near.winner >= 0)
         if not damaged.any() or label not in self._classes or label == ORIGINAL:
             return 0.0
-        disagreement = self._neighbours.disagreement(self._near, self._classes.index(label), severity)
+        index = self._classes.index(label)
+        disagreement = self._neighbours.disagreement(self._near, index, severity, self._leave_out)
         return float(-np.log(rank[damaged]).mean()) + float(np.log(max(disagreement, 0.05)))
 
     def _nearest_level(self, label: str) -> float:
