@@ -32,6 +32,7 @@ from isca_gui.core.recognition import (
     Recogniser,
     Recognition,
     RecognitionError,
+    sentence,
     title,
 )
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
@@ -839,6 +840,19 @@ def test_halves_that_disagree_are_undecided_and_said_to_be() -> None:
         assert found.verdict.shares == shares
         assert found.verdict.label == UNDECIDED_LABEL
         assert "0% of the blocks are equally near" not in found.verdict.sentence
+        few = replace(found.verdict, shares={"blur": 0.498, "contrast": 0.498, UNDECIDED_LABEL: 0.004})
+        assert sentence(few) == found.verdict.sentence, "a block in doubt is not the reason"
+        many = replace(found.verdict, shares={"blur": 0.2, "contrast": 0.2, UNDECIDED_LABEL: 0.6})
+        assert sentence(many).startswith("Undecided: 60% of the blocks are equally near")
+
+
+def test_what_no_block_votes_for_is_not_likely() -> None:
+    blurred, stretched = (distorted(mild(), kind, 200.0) for kind in ("blur", "contrast"))
+    made = dataset_of([mild(), blurred, stretched], ("original", "blur", "contrast"))
+    recogniser = Recogniser(trained(made, METHODS["isca"], components=3))
+    assert recogniser.recognise(blurred).verdict.top_two == ("blur",)
+    assert recogniser.recognise(stretched).verdict.top_two == ("contrast",)
+    assert recogniser.recognise(mild()).verdict.top_two == ()
 
 
 @pytest.mark.parametrize(

@@ -65,11 +65,11 @@ class Verdict:
 
     @property
     def top_two(self) -> tuple[str, ...]:
-        """The two distortions that are most likely in the picture, whether or not both are said to be."""
+        """The one or two distortions most likely in the picture, whether or not they are said to be."""
         if len(self.parts) == 2:
             return self.parts
         ranked = sorted(self.components, key=lambda name: -self.components[name])
-        return tuple(name for name in ranked if name != ORIGINAL)[:2]
+        return tuple(name for name in ranked if name != ORIGINAL and self.components[name] > 0)[:2]
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,7 +321,8 @@ def sentence(verdict: Verdict, *, identical: bool = False) -> str:
         return f"No damage found: {verdict.share:.0%} of the blocks are as in the original."
     if verdict.label == UNDECIDED_LABEL:
         tied = verdict.shares[UNDECIDED_LABEL]
-        if tied > 0:
+        damaged = (share for name, share in verdict.shares.items() if name not in (ORIGINAL, UNDECIDED_LABEL))
+        if tied > max(damaged, default=0.0):
             return f"Undecided: {tied:.0%} of the blocks are equally near to more than one class."
         return "Undecided: more than one class has the largest share of the blocks."
     agree = f"{verdict.share:.0%} of the blocks agree"
