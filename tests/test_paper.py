@@ -453,6 +453,34 @@ def test_a_mark_that_is_no_text_is_not_ours(small: NDArray[np.float32], tmp_path
         run(paper.reproduce(small, tmp_path, quick=True))
 
 
+@pytest.mark.parametrize("beside", ["figures", "tables", "report.html"])
+def test_an_empty_work_folder_is_ours_only_alone(
+    small: NDArray[np.float32], tmp_path: Path, beside: str
+) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / ".hidden").write_text("of the system")
+    assert paper_work.open_folder(tmp_path) == tmp_path  # left by an interruption
+    (tmp_path / "work" / paper_work._MARK).unlink()
+    (tmp_path / beside).mkdir()
+    (tmp_path / beside / "mine.png").write_text("mine")
+    with pytest.raises(PaperError, match="holds other files"):
+        run(paper.reproduce(small, tmp_path, quick=True))
+
+
+@pytest.mark.parametrize("results", [None, "", "{", "[]", "{}"])
+def test_a_report_that_does_not_say_what_it_is_on_is_not_replaced(
+    small: NDArray[np.float32], tmp_path: Path, results: str | None
+) -> None:
+    paper_work.open_folder(tmp_path)
+    (tmp_path / "report.html").write_text("dear to me")
+    if results is not None:
+        (tmp_path / "results.json").write_text(results)
+    with pytest.raises(PaperError, match=r"'results.json' cannot be read.*--overwrite"):
+        run(paper.reproduce(small, tmp_path, quick=True))
+    assert (tmp_path / "report.html").read_text() == "dear to me"
+    next(paper.reproduce(small, tmp_path, quick=True, overwrite=True))
+
+
 def test_full_settings_are_the_published_ones() -> None:
     full = paper_plan.plan(quick=False)
     settings = {method.key: method.settings.resolved() for method in full.methods}

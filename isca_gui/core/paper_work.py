@@ -45,10 +45,9 @@ def open_folder(folder: str | os.PathLike[str]) -> Path:
         raise PaperError(f"'{target}' is a file. Choose another folder.")
     work = target / WORK
     try:
-        names = {path.name for path in target.iterdir()} if target.exists() else set()
-        foreign = {name for name in names if not name.startswith(".")}
-        foreign -= {WORK, REPORT, RESULTS, FIGURES, TABLES}
-        if foreign or (names and not _is_ours(work)):
+        is_new = not target.exists() or not any(target.iterdir())
+        foreign = set() if is_new else _seen(target) - {WORK, REPORT, RESULTS, FIGURES, TABLES}
+        if foreign or not (is_new or _is_ours(target)):
             raise PaperError(f"'{target}' holds other files. Choose a new or empty folder.")
         work.mkdir(parents=True, exist_ok=True)
         files.write_text(work / _MARK, _MARK_TEXT)
@@ -58,22 +57,36 @@ def open_folder(folder: str | os.PathLike[str]) -> Path:
 
 
 def check_finished(folder: Path, digest: str, quick: bool) -> None:
-    """Refuse to replace the report on another picture, or that of a quick run by a full one's or back."""
+    """Refuse to replace the report on another picture, or that of a quick run by a full one's or back.
+
+    A report that does not say what it is on may be such a one.
+    """
     if not (folder / REPORT).exists():
         return
     found = _document(folder / RESULTS)
-    if found and (found.get("reference_sha256"), found.get("quick")) != (digest, quick):
+    advice = "Choose another folder, or say --overwrite on the command line."
+    if not found:
+        raise PaperError(f"'{folder}' holds a report whose '{RESULTS}' cannot be read. {advice}")
+    if (found.get("reference_sha256"), found.get("quick")) != (digest, quick):
         what = f"{'quick' if found.get('quick') else 'full'} reproduction on {found.get('image')!r}"
-        advice = "Choose another folder, or say --overwrite on the command line."
         raise PaperError(f"'{folder}' holds the report of a {what}. {advice}")
 
 
-def _is_ours(work: Path) -> bool:
-    """Tell a work folder by its mark; one without anything in it was made a moment before an interruption."""
+def _is_ours(folder: Path) -> bool:
+    """Tell a reproduction by the mark in its work folder.
+
+    A work folder with nothing in it, and nothing beside it, was made a moment before an interruption.
+    """
+    work = folder / WORK
     if not work.is_dir():
         return False
-    names = {path.name for path in work.iterdir() if not path.name.startswith(".")}
-    return not names or ((work / _MARK).is_file() and (work / _MARK).read_bytes() == _MARK_TEXT.encode())
+    if _seen(folder) == {WORK} and not _seen(work):
+        return True
+    return (work / _MARK).is_file() and (work / _MARK).read_bytes() == _MARK_TEXT.encode()
+
+
+def _seen(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir() if not path.name.startswith(".")}
 
 
 @dataclass(frozen=True)
