@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isca_gui.core import ssim
 from isca_gui.core.batched import errors, polar
 from isca_gui.core.steps import CONVERGED, Cancelled, Result, State, Step
 
@@ -36,7 +37,7 @@ def pca(
             basis[here] = _signed(_leading(centred, settings.components))
 
     finished = yield from workers.each(work, len(problem.slices), 1)
-    result = yield from _finish(problem, basis, workers, finished=finished)
+    result = yield from _finish(problem, basis, workers, offset, finished=finished)
     return result, offset
 
 
@@ -59,14 +60,17 @@ def random(
 
 
 def _finish(
-    problem: Problem, basis: Array, workers: Workers, *, finished: bool
+    problem: Problem, basis: Array, workers: Workers, offset: Array | None = None, *, finished: bool
 ) -> Generator[Step | Tick, bool | None, Result]:
-    """Measure what the basis leaves over, in the same units as ISCA."""
+    """Measure how far blocks are from their reconstructions, in the same units as ISCA."""
     figures = np.zeros(problem.count)
 
     def work(index: int, _: int) -> None:
-        here = problem.slices[index]
-        figures[here] = errors(problem.piece(index), basis[here], problem.c).mean(axis=1)
+        here, z = problem.slices[index], problem.piece(index)
+        if offset is None:
+            figures[here] = errors(z, basis[here], problem.c).mean(axis=1)
+        else:
+            figures[here] = _distances(z, basis[here], offset[here, None]).mean(axis=1)
 
     finished = finished and (yield from workers.each(work, len(problem.slices), 1))
     if not finished:
@@ -75,6 +79,12 @@ def _finish(
     step = Step(1, float(figures.mean()), float(figures.mean()))
     yield step
     return Result(state, CONVERGED, (step,))
+
+
+def _distances(centred: Array, basis: Array, offset: Array) -> Array:
+    """Give the SSIM distance (block, image) of blocks to m + UUᵀ(x − m): PCA reconstructs about a mean."""
+    rebuilt = offset + (centred - offset) @ basis @ np.swapaxes(basis, 1, 2)
+    return ssim.distance(centred, rebuilt)
 
 
 def _leading(centred: Array, components: int) -> Array:

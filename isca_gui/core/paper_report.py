@@ -173,8 +173,8 @@ def _summary(findings: Findings) -> str:
         "<h2>In one table</h2>" + "".join(f"<p>{text}</p>" for text in paper_reasons.abstract(findings))
         + f"<div class='wide'><table>{head}<tbody>{''.join(rows)}</tbody></table></div>"
         "<p class='facts'>Single tests: the largest vote is right. Mixed tests: both parts are the first "
-        "two. SSIM distance: mean over blocks for the orthonormal basis, each method in its own space; "
-        "lower is better. The shaded row learned nothing.</p>"
+        "two. SSIM distance: mean over blocks for the orthonormal basis, each method in its own space and "
+        "PCA about its mean block; lower is better. The shaded row learned nothing.</p>"
     )  # fmt: skip
 
 
