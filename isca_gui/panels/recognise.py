@@ -311,7 +311,8 @@ def _in_short(found: Verdict) -> tuple[str, str]:
     """Give what a verdict says and how strong that is, each in a word or two."""
     if found.unlike:
         return _UNLIKE, ""
-    strength = "" if found.label == UNDECIDED_LABEL else f"{found.severity:.0f}"
+    several = len(found.parts) > 1  # how strong each of them is, nobody knows
+    strength = "" if several or found.label == UNDECIDED_LABEL else f"{found.severity:.0f}"
     return "+".join(found.parts) or found.label, strength
 
 

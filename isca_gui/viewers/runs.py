@@ -71,6 +71,11 @@ _COLUMNS: tuple[Column, ...] = (
 TITLES = [*(column[0] for column in _COLUMNS), "Data"]
 
 
+def _data(session: Session, run: Run) -> str:
+    changed = run_data.change(session, run).removeprefix("dataset ")  # the column's title says of what
+    return changed or ("–" if session.dataset is None else "current")
+
+
 def columns(session: Session) -> tuple[Column, ...]:
     """Give all columns of the table; the last tells of the session's data, too."""
     tip = "Whether it was trained on the dataset shown now"
@@ -78,7 +83,7 @@ def columns(session: Session) -> tuple[Column, ...]:
         *_COLUMNS,
         (
             *("Data", tip),
-            lambda run: run_data.change(session, run) or ("–" if session.dataset is None else "current"),
+            lambda run: _data(session, run),
             lambda run: "stale" if run.stale else "" if session.dataset is None else "current",
         ),
     )

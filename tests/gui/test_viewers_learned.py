@@ -418,7 +418,7 @@ def test_stale_runs_are_marked(qtbot: QtBot, with_run: Studio, small: Dataset) -
     with_run.session.set_spec(replace(with_run.session.spec, seed=9))
     assert viewer.model.table()[1][-1] == "stale"
     data = viewer.model.index(0, viewer.model.columnCount() - 1)
-    assert data.data() == "dataset settings changed"
+    assert data.data() == "settings changed"
     assert data.data(Qt.ItemDataRole.ToolTipRole) == "The settings of the dataset have changed since."
     with_run.session.set_dataset(replace(small, pictures=small.pictures + np.float32(0.01)), "another")
     assert data.data() == "other data"
