@@ -40,7 +40,13 @@ for count in range(int(sys.argv[1]), 24, 3):
 
 def test_every_loop_is_kept_so() -> None:
     for loop in (compiled.admm_epoch, compiled.orthonormalise, compiled.objective, compiled._polar_by_svd):
-        assert type(loop._cache).__module__ == "isca_gui.core.compile_cache"
+        assert type(loop._cache._cache_file).__module__ == "isca_gui.core.compile_cache"
+
+
+def test_where_nothing_is_compiled_it_is_left_as_it_is() -> None:
+    words = [sys.executable, "-c", "from isca_gui.core import compiled; compiled.prepare(1, 'float64')"]
+    env = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    assert subprocess.run(words, env=env, cwd=ROOT).returncode == 0
 
 
 def test_nobody_reads_or_writes_while_another_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

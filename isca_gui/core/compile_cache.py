@@ -10,24 +10,34 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from numba.core.caching import FunctionCache
-
 from isca_gui.core.lock import turn
 
 _PATIENCE = 10.0  # seconds; it takes milliseconds
 
 
-def shared(dispatcher: Any) -> Any:
-    """Let one process at a time read or write what is kept of a compiled function."""
-    dispatcher._cache = _Shared(dispatcher.py_func)  # type: ignore[no-untyped-call]  # as enable_caching does
-    return dispatcher
+def shared(function: Any) -> Any:
+    """Let one process at a time read or write the files of a compiled function."""
+    cache = getattr(function, "_cache", None)
+    found = getattr(cache, "_cache_file", None)  # none where numba is told not to compile
+    if cache is not None and found is not None:
+        cache._cache_file = _InTurn(found, Path(cache.cache_path, ".lock"))
+    return function
 
 
-class _Shared(FunctionCache):
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        with turn(Path(self.cache_path, ".lock"), _PATIENCE):
-            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+class _InTurn:
+    """What numba asks of the files of a function."""
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        with turn(Path(self.cache_path, ".lock"), _PATIENCE):
-            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+    def __init__(self, found: Any, lock: Path) -> None:
+        self._files, self._lock = found, lock
+
+    def load(self, key: Any) -> Any:
+        with turn(self._lock, _PATIENCE):
+            return self._files.load(key)
+
+    def save(self, key: Any, data: Any) -> None:
+        with turn(self._lock, _PATIENCE):
+            self._files.save(key, data)
+
+    def flush(self) -> None:
+        with turn(self._lock, _PATIENCE):
+            self._files.flush()

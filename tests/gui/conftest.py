@@ -102,7 +102,7 @@ def _nothing_is_left_behind(qapp: QApplication) -> Iterator[None]:
     assert not shown, f"windows left open: {shown}"
     for thread in set(threading.enumerate()) - threads:
         if not thread.name.startswith("Dummy-"):  # Python's names for Qt's threads, which are looked at above
-            thread.join(5)
+            thread.join(60)  # nice, beside others that are not
             assert not thread.is_alive(), f"thread left running: {thread}"
 
 
