@@ -396,6 +396,10 @@ def test_another_picture_or_other_settings_take_nothing_over(
     assert not results.report.exists(), "it is of other settings than the figures beside it"
     run(paper.reproduce(other, tmp_path / "both", quick=True))
     assert trained == ["isca"]
+    trained.clear()
+    monkeypatch.setattr(paper_work, "_SCHEMA", -1)  # by other arithmetic, as an older program has it
+    run(paper.reproduce(other, tmp_path / "both", quick=True))
+    assert sorted(trained) == sorted(KEYS)
 
 
 # --- odd cases ----------------------------------------------------------------------------------------------

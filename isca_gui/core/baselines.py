@@ -81,6 +81,7 @@ def _finish(
     return Result(state, CONVERGED, (step,))
 
 
+@np.errstate(under="ignore")  # as in `errors`
 def _distances(centred: Array, basis: Array, offset: Array) -> Array:
     """Give the SSIM distance (block, image) of blocks to m + UUᵀ(x − m): PCA reconstructs about a mean."""
     rebuilt = offset + (centred - offset) @ basis @ np.swapaxes(basis, 1, 2)

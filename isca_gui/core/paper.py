@@ -182,7 +182,8 @@ class _Run:
         """Train a method, or take its model if it is there."""
         stage, settings, digest = f"train {method.key}", method.settings.resolved(), made.digest()
         yield self.scale.at(f"{method.title}: preparing", stage)
-        model = self._work.load_model(method.key, settings, digest)
+        known = self._work.kept(f"{method.key}-training", self._stamp(method))
+        model = self._work.load_model(method.key, settings, digest) if known is not None else None
         if model is None:
             start = time.perf_counter()
             task = training.train(made, method.settings, self._threads)
