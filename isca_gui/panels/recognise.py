@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from isca_gui import theme
 from isca_gui.actions import PICTURE_FILTER
-from isca_gui.core.distortions import UNDECIDED_LABEL
+from isca_gui.core.distortions import UNDECIDED_LABEL, parts_of
 from isca_gui.file_names import ask_name
 from isca_gui.panels.guess import ASK, GuessBar
 from isca_gui.panels.preview import KindBox, MseBox, chip
@@ -311,8 +311,8 @@ def _in_short(found: Verdict) -> tuple[str, str]:
     """Give what a verdict says and how strong that is, each in a word or two."""
     if found.unlike:
         return _UNLIKE, ""
-    several = len(found.parts) > 1  # how strong each of them is, nobody knows
-    strength = "" if several or found.label == UNDECIDED_LABEL else f"{found.severity:.0f}"
+    unmixed = len(found.parts) > len(parts_of(found.label))  # how strong each of them is, nobody knows
+    strength = "" if unmixed or found.label == UNDECIDED_LABEL else f"{found.severity:.0f}"
     return "+".join(found.parts) or found.label, strength
 
 

@@ -702,6 +702,7 @@ def test_a_picture_made_from_the_reference_gets_a_verdict(
         ({"label": "blur", "parts": ("blur",), "unlike": True}, ["unlike any", ""]),
         ({"label": "original", "parts": (), "unlike": True}, ["unlike any", ""]),
         ({"label": "blur", "parts": ("blur", "jpeg")}, ["blur+jpeg", ""]),
+        ({"label": "blur+jpeg", "parts": ("blur", "jpeg")}, ["blur+jpeg", "120"]),
         ({"label": "undecided", "parts": ()}, ["undecided", ""]),
         ({"label": "original", "parts": ()}, ["original", "120"]),
     ],

@@ -324,7 +324,7 @@ def test_without_runs_the_zoom_is_forgotten(qtbot: QtBot, with_run: Studio, mode
     session.begin_run(SETTINGS)
     session.add_steps(model.steps)
     viewer.show()
-    qtbot.waitUntil(lambda: viewer.plot.plotItem.vb.viewRange()[0][0] == 0, timeout=2000)
+    qtbot.waitUntil(lambda: viewer.plot.plotItem.vb.viewRange()[0][0] == 0)
     session.end_run(None)
 
 

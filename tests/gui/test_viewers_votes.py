@@ -356,7 +356,7 @@ def test_pictures_of_a_cell_are_there_whatever_is_set_in_step_2(
     matrix.choose(int(row), int(column))
     with_run.rest(qtbot)
     assert not confusion.list.item(0).icon().isNull()
-    with qtbot.waitSignal(confusion.picture_opened, timeout=10_000):
+    with qtbot.waitSignal(confusion.picture_opened):
         confusion._on_item(confusion.list.item(0))
 
 
