@@ -292,6 +292,7 @@ class MainWindow(ArrangedWindow):
 
     def quit(self) -> None:
         """End the program, after asking for what is not saved."""
+        self._leaving = self._agreed  # else what was said before counts no more
         self.projects.guard(self._leave, self._stay)
 
     def _stay(self) -> None:
@@ -299,7 +300,7 @@ class MainWindow(ArrangedWindow):
 
     def _leave(self) -> None:
         """Close, when all files are written; asked once more, at once."""
-        again, self._leaving, self._left = self._leaving, True, self.projects.mark
+        again, self._leaving, self._left = self._leaving, True, self.projects.present
         if self.jobs.writing and not again:
             self.session.say("info", "The program ends when the file is written. Close it again to end now.")
         else:

@@ -40,14 +40,15 @@ class ProjectLocks:
     def set_next(self, lock: Lock | None) -> None:
         """Note the lock of the file that is being written; the one noted before is given free."""
         old, self._next = self._next, lock
-        self._release(old)
+        self.release(old)
 
     def set_own(self, lock: Lock | None) -> None:
         """Note the lock of the file that the work belongs to; the one before is given free."""
         old, self._own = self._own, lock
-        self._release(old)
+        self.release(old)
 
-    def _release(self, lock: Lock | None) -> None:
+    def release(self, lock: Lock | None) -> None:
+        """Give a lock free unless it is that of the file which the work belongs to, or is written to."""
         if lock is not None and lock not in (self._own, self._next):
             lock.release()
 

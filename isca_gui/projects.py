@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from isca_gui import work_files
 from isca_gui.file_names import ask_name
-from isca_gui.panels.ask_save import DISCARD, SAVE, ask_save
+from isca_gui.guarded_work import JOB, OF_THIS_WORK, GuardedWork, Request
 from isca_gui.panels.missing_files import MissingFiles
-from isca_gui.parts import Stamp, Work
+from isca_gui.parts import Work
 from isca_gui.project_locks import ProjectLocks, file_mark
-from isca_gui.recollecting import RECOLLECT, recollect
-from isca_gui.turns import Turns
-from isca_gui.unsaved import what_is_lost
+from isca_gui.recollecting import recollect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
@@ -34,19 +33,14 @@ if TYPE_CHECKING:
     Then = Callable[[], object] | None
 
 SUFFIX = ".iscaproj"  # core.project.SUFFIX, without importing it
-JOB = "project"
 PACKED = f"{SUFFIX}.zip"  # core.project_pack.PACKED
 FILTER = f"ISCA projects (*{SUFFIX})"
 SUFFIXES = (SUFFIX, PACKED)
+_TRIES = 3  # to read a file that others write
 PACKED_FILTER = f"ISCA projects in one file (*{PACKED})"
-# Jobs whose results belong to what is shown now, and not to another project.
-_OF_THIS_WORK = (
-    *("dataset", "training", "recognise", "evaluation ", "open", "load model", "preview"),
-    RECOLLECT,
-)
 
 
-class Projects(QObject):
+class Projects(GuardedWork):
     """The file that the session belongs to; `view` gives what else is kept of the window."""
 
     changed = Signal()  # name, modified or not, may be written or not
@@ -58,46 +52,24 @@ class Projects(QObject):
         self, session: Session, jobs: JobRunner, actions: Actions, preferences: Preferences,
         view: View, parent: QWidget,
     ) -> None:  # fmt: skip
-        super().__init__(parent)
-        self._session, self._jobs, self._actions = session, jobs, actions
-        self._preferences, self._view, self._widget = preferences, view, parent
-        self.path = ""  # empty: it has no file yet
+        super().__init__(session, jobs, actions, parent)
+        self._preferences, self._view = preferences, view
         self.locked_out = ""  # why the file may not be written, if it may not
         self._locks = ProjectLocks()
         self._kept: Kept | None = None
-        self._saved_as: Stamp | None = session.stamp
         self._told: tuple[str, bool, str] = ("", False, "")
-        self._waiting: Callable[[], object] | None = None  # for the training to be stopped
-        self._discarded = False
         self._generation = 0  # of the work that is shown: what is asked for one must not be done to another
-        self.turns = Turns(jobs, JOB, self)
         for signal in (
             *(session.reference_changed, session.spec_changed, session.settings_changed),
             *(session.dataset_changed, session.runs_changed, session.tested_changed),
         ):
             signal.connect(self._on_session_changed)
 
-    # --- what is so -----------------------------------------------------------------------------------------
-
-    @property
-    def name(self) -> str:
-        """What the project is called: its file, or the reference while it has none."""
-        reference = self._session.reference
-        return Path(self.path).name if self.path else reference.name if reference is not None else ""
-
-    @property
-    def unsaved(self) -> bool:
-        """Whether something would be lost."""
-        if self._session.live is not None:
-            return True
-        changed = self._session.stamp != self._saved_as
-        return changed and (bool(self.path) or self._session.work.worth_keeping)
-
     # --- new and open ---------------------------------------------------------------------------------------
 
     def new(self) -> None:
         """Begin anew, with the settings as they are, when nothing is being written any more."""
-        self.guard(lambda: self.replace_work(self.mark, self._begin_anew))
+        self.guard(lambda: self.replace_work(self.request(), self._begin_anew))
 
     def _begin_anew(self) -> None:
         with self.turns.paused():
@@ -124,27 +96,27 @@ class Projects(QObject):
         if target.endswith(PACKED):
             self.guard(lambda: self._load_packed(target))
         else:
-            self.guard(lambda: self._load(target, target, self.mark))
+            self.guard(lambda: self._load(target, target, self.request()))
 
     def _load(
-        self, path: str, source: str | Project, before: object, changed: bool = False, seen: object = None
+        self, path: str, source: str | Project, asked: Request, *, seen: object = None, tries: int = _TRIES
     ) -> None:
-        """Open a project; `before` is the mark of what may be lost, `seen` that of the file when read."""
+        """Open a project, or what is left of one whose file was read before; `seen` is that file's mark."""
 
         def read() -> Generator[Any, None, Any]:
             there = seen or file_mark(path)
             return there, (yield from work_files.open_or_tell(source))
 
-        self._read(path, read, lambda found: self._on_loaded(path, found, before, changed), before)
+        changed = not isinstance(source, str)
+        self._read(path, read, lambda found: self._on_loaded(path, found, asked, changed, tries), asked)
 
-    def _read(self, path: str, read: Callable[[], Any], put: Callable[[Any], object], before: object) -> None:
+    def _read(self, path: str, read: Callable[[], Any], put: Callable[[Any], object], asked: Request) -> None:
         """Read work beside the window and put it in the place of what is there."""
 
         def begin() -> None:
             self._jobs.start(
                 JOB, f"Opening {Path(path).name}", read,
-                done=lambda found: self.replace_work(before, lambda: put(found)),
-                failed=lambda _: self._locks.set_next(None),
+                done=lambda found: self.replace_work(asked, lambda: put(found)),
             )  # fmt: skip
 
         self.turns.take(begin)
@@ -156,22 +128,22 @@ class Projects(QObject):
             self.restore(*found, "")
             self._session.say("info", f"'{path}' was unpacked. Save it to go on with it as a project.")
 
-        self._read(path, lambda: work_files.load_packed(path), done, self.mark)
+        self._read(path, lambda: work_files.load_packed(path), done, self.request())
 
-    def _on_loaded(self, path: str, result: Any, before: object, changed: bool) -> None:
+    def _on_loaded(self, path: str, result: Any, asked: Request, changed: bool, tries: int) -> None:
         seen, found = result
         if isinstance(found, work_files.Lost):
             MissingFiles(
                 Path(path).name, found.missing, self._widget,
-                lambda folder: self._load(path, found.looked_for_in(folder), before, True, seen),
-                lambda: self._load(path, found.given_up(), before, True, seen),
+                lambda folder: self._load(path, found.looked_for_in(folder), asked, seen=seen),
+                lambda: self._load(path, found.given_up(), asked, seen=seen),
             ).open()  # fmt: skip
             return
         work, kept = found
         lock, why_not = self._locks.take(path)
-        if lock is not None and file_mark(path) != seen:  # another window has written it and let it go
-            self._locks.set_next(lock)
-            self._load(path, path, before)
+        if lock is not None and tries and file_mark(path) != seen:  # another window has written it since
+            self._locks.release(lock)
+            self._load(path, path, replace(asked, mark=self.mark), tries=tries - 1)
             return
         with self.turns.paused():
             self._put(work)
@@ -202,7 +174,7 @@ class Projects(QObject):
         """Let nothing that is under way for the old work come into the new one."""
         self._waiting = None
         self._generation += 1
-        self._jobs.drop(*_OF_THIS_WORK)
+        self._jobs.drop(*OF_THIS_WORK)
         self._session.set_work(work)
 
     # --- save -----------------------------------------------------------------------------------------------
@@ -293,63 +265,6 @@ class Projects(QObject):
             JOB, f"Saving {Path(path).name}", lambda: work_files.save(path, work, view, layout, kept),
             done=done, failed=failed, writes=True,
         )  # fmt: skip
-
-    # --- before anything is lost ----------------------------------------------------------------------------
-
-    @property
-    def mark(self) -> object:
-        """What there is now, to be compared with what there is later; None: it was discarded."""
-        return None if self._discarded else (self._session.stamp, self._session.live)
-
-    def is_as(self, mark: object) -> bool:
-        """Tell whether nothing has been done since the time of a mark that was not discarded then."""
-        return mark in (None, self.mark)
-
-    def replace_work(self, mark: object, put: Callable[[], object], otherwise: Then = None) -> None:
-        """Put other work in the place of this when nothing is written, after asking about what is new since.
-
-        A save may have begun behind the question: it is to end before its work is gone.
-        """
-
-        def begin() -> None:
-            if self.is_as(mark):
-                put()
-            else:
-                self.guard(lambda: self.replace_work(self.mark, put, otherwise), otherwise)
-
-        self.turns.take(begin)
-
-    def guard(self, then: Callable[[], object], otherwise: Then = None) -> None:
-        """Do something that would lose what is not saved; ask before, if there is something."""
-        self._waiting = None  # whatever was to be done before, this is asked for now
-        if not self.unsaved:
-            then()
-            return
-        saved = self._saved_as if self.path else None
-        lost = what_is_lost(self._session.work, self._session.live, self._session.stamp, saved)
-        ask_save(self._widget, self.name, lost, lambda answer: self._on_answered(answer, then, otherwise))
-
-    def _on_answered(self, answer: int, then: Callable[[], object], otherwise: Then = None) -> None:
-        def saved() -> None:  # what was changed while it was written is written too
-            self._on_answered(SAVE if self.unsaved else DISCARD, then, otherwise)
-
-        if answer == SAVE:
-            self._when_stopped(lambda: self.save(saved, otherwise))
-        elif answer == DISCARD:
-            # What jobs under way are about to give was discarded as well.
-            self._discarded = any(job.name.startswith(_OF_THIS_WORK) for job in self._jobs.jobs())
-            then()
-            self._discarded = False
-        elif otherwise is not None:
-            otherwise()
-
-    def _when_stopped(self, work: Callable[[], object]) -> None:
-        if self._session.live is None:
-            work()
-            return
-        self._waiting = work
-        self._session.say("info", f"It is saved as soon as {self._session.live.name} has stopped.")
-        self._actions.stop_training()
 
     # --- inside ---------------------------------------------------------------------------------------------
 

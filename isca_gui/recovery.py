@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -27,6 +27,17 @@ _DISCARD = "Delete this work for good."
 _LATER = "Leave it; it is offered again at the next start."
 
 
+class Standing(NamedTuple):
+    """Which training stands at which epoch, and whether what it learns from is the dataset of the work."""
+
+    number: int
+    epoch: int
+    own: bool
+
+
+_NOTHING = Standing(0, 0, True)
+
+
 class Recovery(QObject):
     """Puts work into safety while it is not saved, and brings it back after a crash."""
 
@@ -41,7 +52,7 @@ class Recovery(QObject):
         self._notice, self._view = notice, view
         self._safe = safety.Safe()
         self._kept: Kept | None = None
-        self._written_epoch = (0, 0)  # number and epoch of the training whose state is in safety
+        self._written = _NOTHING  # the training whose state is in safety
         self._last = -1e9  # when it was last begun to put all into safety
         self.busy = self._again = self._at_once = self._closed = self._warned = False
         self._live = 0  # number of the training under way
@@ -71,7 +82,7 @@ class Recovery(QObject):
         ended = self._live and (live is None or live.number != self._live)
         self._live = live.number if live is not None else 0
         if live is None:
-            self._written_epoch = (0, 0)  # another project's run may have the same number
+            self._written = _NOTHING  # another project's run may have the same number
         self._now() if ended else self._later()
 
     def _later(self) -> None:
@@ -99,7 +110,8 @@ class Recovery(QObject):
         work, (view, layout), kept = self._session.work, self._view(), self._kept
         path = "" if self._projects.locked_out else self._projects.path  # it may not be written from here
         if path != self._safe.path:
-            self._written_epoch = (0, 0)  # what is there is of another project, and goes
+            self._written = _NOTHING  # what is there is of another project, and goes
+        now = self._standing()
         live, ended, adopted = self._snapshot(), self._session.live is None, tuple(self._adopted)
 
         def make() -> Generator[Any, None, Any]:
@@ -112,10 +124,10 @@ class Recovery(QObject):
         # It ends by itself: Stop is for what the user has begun.
         self._jobs.run(
             JOB, "Keeping your work safe", make,
-            done=lambda result: self._on_kept(result, live, ended, adopted),
+            done=lambda result: self._on_kept(result, now if live is not None else None, ended, adopted),
         )  # fmt: skip
 
-    def _on_kept(self, result: Any, live: Live | None, ended: bool, adopted: tuple[Orphan, ...]) -> None:
+    def _on_kept(self, result: Any, live: Standing | None, ended: bool, adopted: tuple[Orphan, ...]) -> None:
         """Note what is in safety; `adopted` was restored before it was written, and is in it."""
         self.busy = False
         if isinstance(result, Exception):
@@ -129,7 +141,7 @@ class Recovery(QObject):
             return
         self._kept, self._warned = result, False
         if live is not None:
-            self._written_epoch = live.snapshot.number, live.snapshot.state.epoch
+            self._written = live
         if ended and self._session.live is None:  # its run is in what has just been written
             self._safe.forget_training()
         for orphan in adopted:
@@ -143,12 +155,16 @@ class Recovery(QObject):
         elif self._again:
             self._later()
 
+    def _standing(self) -> Standing:
+        live = self._session.live
+        if live is None or live.state is None:
+            return _NOTHING
+        return Standing(live.number, live.state.epoch, live.dataset is self._session.dataset)
+
     def _snapshot(self) -> Live | None:
         """Give where the training under way stands, if that is not in safety yet."""
         live = self._session.live
-        if live is None or live.state is None or live.dataset is None:
-            return None
-        if self._written_epoch == (live.number, live.state.epoch):
+        if live is None or live.state is None or live.dataset is None or self._standing() == self._written:
             return None
         from isca_gui.core.snapshot import Snapshot
 
@@ -198,11 +214,11 @@ class Recovery(QObject):
         )
 
     def _restore(self, orphan: Orphan) -> None:
-        before = self._projects.mark
+        asked = self._projects.request()
 
         def done(result: Any) -> None:
             self._restoring = False
-            self._projects.replace_work(before, lambda: put(result), self._offer)
+            self._projects.replace_work(asked, lambda: put(result), self._offer)
 
         def put(result: Any) -> None:
             work, document, told = result

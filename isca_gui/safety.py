@@ -88,10 +88,9 @@ class Safe:
             self.empty()
         files.write_text(folder / ABOUT, json.dumps({"path": path}))
         self.path, document = path, str(folder / DOCUMENT)
-        written = yield from work_files.save(document, work, view, layout, kept, careful=False)
-        if live is not None:
+        if live is not None:  # before the work: that may hold other data than it learns from
             yield from self._save_training(folder, live, work)
-        return written
+        return (yield from work_files.save(document, work, view, layout, kept, careful=False))
 
     def _save_training(self, folder: Path, live: Live, work: Work) -> Generator[Any, None, None]:
         """Write where a training stands; also what it learns from, where that is no longer the work's."""

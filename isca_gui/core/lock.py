@@ -93,6 +93,8 @@ def _taken(path: Path) -> int:
         except OSError as error:
             os.close(descriptor)
             if error.errno not in _BUSY:
+                with contextlib.suppress(OSError):
+                    path.unlink()
                 raise
             raise Locked(str(path)) from error
         with contextlib.suppress(FileNotFoundError):

@@ -20,6 +20,8 @@ from isca_gui.docking import AREAS
 from .conftest import still
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pytestqt.qtbot import QtBot
 
     from isca_gui.main_window import MainWindow
@@ -164,10 +166,14 @@ def test_what_is_done_while_the_room_is_shared_out_is_kept(
 
 
 def test_a_window_saved_or_closed_at_once_is_laid_as_one_that_was_looked_at(
-    qtbot: QtBot, window: MainWindow
+    qtbot: QtBot, open_window: Callable[[], MainWindow]
 ) -> None:
-    assert window._settle.isActive()
+    window = open_window()
+    window._settle.start(60_000)  # it has its size, and the room is not shared out yet
+    qtbot.waitUntil(lambda: window.width() > 0.95 * window.screen().size().width())
     at_once = window.layout_text()
+    assert window._settle.isActive()
+    window._settle.start(0)
     qtbot.waitUntil(lambda: not window._settle.isActive())
     assert window.layout_text() == at_once
 

@@ -343,11 +343,43 @@ def test_work_that_comes_while_the_end_waits_for_a_file_is_asked_about(
     assert "ends when the file is written" in worked.session.messages[-1].text
     worked.session.add_tested(replace(done.tested[0], number=9))
     assert not close_by_hand(worked)
-    answer(QMessageBox.StandardButton.Cancel)
     gate.is_open = True
     rest(qtbot, worked)
+    answer(QMessageBox.StandardButton.Cancel)  # of one box
     assert (worked.isVisible(), boxes()) == (True, [])
     assert worked.projects.unsaved
+
+
+def test_what_comes_after_all_was_discarded_is_asked_about(
+    qtbot: QtBot, worked: MainWindow, done: parts.Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(qtbot, worked, tmp_path / f"all{SUFFIX}")
+    gate = Gate(monkeypatch, "save_packed", before=True)
+    worked.projects._write_packed(str(tmp_path / f"packed{PACKED}"))
+    worked.jobs.start("evaluation 1", "Evaluating", gate.waiting)
+    worked.projects.mark_changed()
+    assert not close_by_hand(worked)
+    answer(QMessageBox.StandardButton.Discard)
+    assert "ends when the file is written" in worked.session.messages[-1].text
+    worked.session.add_tested(replace(done.tested[0], number=9))
+    gate.is_open = True
+    rest(qtbot, worked)
+    answer(QMessageBox.StandardButton.Cancel)
+    assert worked.isVisible()
+
+
+def test_what_was_asked_for_last_is_what_is_shown(
+    qtbot: QtBot, worked: MainWindow, two: tuple[Path, Path, dict[str, bytes]]
+) -> None:
+    _, second, _ = two
+    worked.projects.open(second)
+    worked.projects.new()  # while it is read
+    rest(qtbot, worked)
+    assert (worked.projects.path, worked.session.reference) == ("", None)
+    worked.projects.new()
+    worked.projects.open(second)
+    rest(qtbot, worked)
+    assert worked.projects.path == str(second)
 
 
 def test_a_save_after_new_is_of_the_new_work(

@@ -224,7 +224,7 @@ def test_a_training_under_way_is_in_safety_and_comes_back(
     fill(window, replace(work, runs=(), run=0))
     window.session.set_settings(replace(KERNEL, epochs=1_000_000))
     window.commands_.train()
-    qtbot.waitUntil(lambda: window.recovery._written_epoch[1] > 1, timeout=60_000)
+    qtbot.waitUntil(lambda: window.recovery._written.epoch > 1, timeout=60_000)
     assert [(folder / safety.TRAINING).exists() for folder in folders()] == [True]
     window.close()
     other = open_window()
@@ -406,11 +406,11 @@ def test_a_training_whose_dataset_was_replaced_comes_back(
     fill(window, replace(work, runs=(), run=0))
     window.session.set_settings(TrainingSettings(epochs=1_000_000))
     window.commands_.train()
-    qtbot.waitUntil(lambda: window.recovery._written_epoch[1] > 1, timeout=60_000)
+    qtbot.waitUntil(lambda: window.recovery._written.epoch > 1, timeout=60_000)
     other_data = replace(small, pictures=np.ascontiguousarray(small.pictures[:, :, ::-1]))
     window.session.set_dataset(other_data, other_data.digest())
-    epoch = window.recovery._written_epoch[1]
-    qtbot.waitUntil(lambda: window.recovery._written_epoch[1] > epoch + 1, timeout=60_000)
+    epoch = window.recovery._written.epoch
+    qtbot.waitUntil(lambda: window.recovery._written.epoch > epoch + 1 and not window.recovery._written.own)
     window.close()
     other = open_window()
     other.recovery.look()
@@ -475,7 +475,8 @@ def test_a_file_that_was_lost_does_not_take_the_rest_with_it(
     assert window.session.runs == ()
     assert window.session.dataset is not None
     assert any("ISCA 1 could not be restored" in message.text for message in window.session.messages)
-    with qtbot.waitSignal(window.recovery.kept, timeout=10_000):
+    qtbot.waitUntil(lambda: len(folders()) == 2 and not window.recovery.busy)
+    with qtbot.waitSignal(window.recovery.kept):
         window.session.set_settings(TrainingSettings(components=3))
     rest(qtbot, window)
     assert folder.exists(), "whoever can mend it finds it there"
