@@ -763,7 +763,7 @@ def test_where_nothing_can_be_written_is_said(small: Model, tmp_path: Path) -> N
 
 # A process without threads forks; the fork saves the other model and is killed somewhere on its way, or just
 # after it. The time of a save is measured first, and set right so that half of the saves come to their end.
-# Every fourth is killed as soon as its file is begun: on a fast disk too few would be met by chance.
+# Every fourth is held before its file takes the other's place: on a fast disk too few would be met by chance.
 KILL_WHILE_SAVING = """
 import os, random, signal, sys, time
 from dataclasses import replace
@@ -785,25 +785,28 @@ for end, model in models.items():
 duration, old, kept, replaced, partial = sorted(times)[4], "stopped", 0, 0, 0
 for number in range(kills):
     new = "max_epochs" if old == "stopped" else "stopped"
-    there = set(os.listdir(folder))
+    held = number % 4 == 0
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         os.write(writer, b".")
+        if held:
+            os.fsync = lambda _: (os.write(writer, b"."), time.sleep(60))
         save_model(path, models[new])
         time.sleep(60)
         os._exit(0)
     os.read(reader, 1)
-    by_sight = number % 4 == 0
-    until = time.perf_counter() + (10 * duration if by_sight else dice.uniform(0, 2 * duration))
-    while time.perf_counter() < until and not (by_sight and set(os.listdir(folder)) - there):
+    until = time.perf_counter() + (0 if held else dice.uniform(0, 2 * duration))
+    while time.perf_counter() < until:
         pass
+    if held:
+        os.read(reader, 1)
     os.kill(child, signal.SIGKILL)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     os.close(reader), os.close(writer)
     end = load_model(path).end
     assert end in (old, new) and open(path, "rb").read() == whole[end], (end, old)
-    duration *= 1 if by_sight else 1.1 if end == old else 0.9
+    duration *= 1 if held else 1.1 if end == old else 0.9
     kept, replaced, old = kept + (end == old), replaced + (end == new), end
     partial += len(os.listdir(folder)) > 1
     if dice.random() < 0.5:  # else the next save clears up
