@@ -116,8 +116,14 @@ def _explain(error: BaseException, *, stopped: bool) -> int | None:
         return FAILED
     code = _exit_code(error)
     if code is not None:
-        common.say(f"isca: {error}")
+        common.say(f"isca: {_words(error)}")
     return code
+
+
+def _words(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"'{os.fsdecode(error.filename)}': {error.strerror}."
+    return str(error)
 
 
 def _exit_code(error: BaseException) -> int | None:

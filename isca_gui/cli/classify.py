@@ -188,6 +188,7 @@ def _maps(args: argparse.Namespace, names: list[str]) -> dict[str, str]:
         folder, pattern = pattern, os.path.join(pattern, f"{NAME}-map.png")
     elif NAME not in pattern and len(names) > 1:
         raise SettingsError(f"--map: for {len(names)} pictures '{pattern}' must be a folder or hold {NAME}")
+    folders = {os.path.realpath(each): each for each in args.images if os.path.isdir(each)}
     maps, owners = {}, {os.path.realpath(each): each for each in (args.model, *map(_file, names))}
     read = set(owners)
     for name in dict.fromkeys(names):
@@ -195,6 +196,9 @@ def _maps(args: argparse.Namespace, names: list[str]) -> dict[str, str]:
         place = os.path.realpath(maps[name])
         if place in read:
             raise SettingsError(f"--map: '{maps[name]}' is read as well; choose other files to write")
+        if os.path.dirname(place) in folders:
+            among = folders[os.path.dirname(place)]
+            raise SettingsError(f"--map: in '{among}' maps would be taken for pictures; choose another")
         if owners.setdefault(place, name) != name:
             raise SettingsError(f"--map: '{owners[place]}' and '{name}' would both be drawn to {maps[name]}")
     if folder is not None:

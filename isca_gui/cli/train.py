@@ -148,14 +148,13 @@ def _check_target(args: argparse.Namespace) -> None:
     from isca_gui.core.settings import SettingsError
 
     target = Path(args.output)
+    folder = Path(os.path.realpath(target)).parent  # of a link, the folder that is written to
     if target.suffix.lower() != SUFFIX:
         raise SettingsError(f"'{target}' must end in {SUFFIX}")
-    if not target.parent.is_dir():
-        raise ArchiveError(
-            f"There is no folder '{target.parent}' to write '{target.name}' to. Make it first."
-        )
+    if not folder.is_dir():
+        raise ArchiveError(f"There is no folder '{folder}' to write '{target.name}' to. Make it first.")
     common.check_place(args.output, [args.dataset])
-    if common.is_unfit(target) or not os.access(target.parent, os.W_OK):
+    if common.is_unfit(target) or not os.access(folder, os.W_OK):
         raise ArchiveError(f"'{target}' cannot be written. Choose another place.")
     same = args.resume and target.exists() and Path(args.resume).exists() and target.samefile(args.resume)
     if target.exists() and not same and not args.overwrite:

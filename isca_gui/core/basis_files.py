@@ -11,7 +11,7 @@ import numpy as np
 from PIL import Image
 
 import isca_gui
-from isca_gui.core import files
+from isca_gui.core import files, image
 from isca_gui.core.dataset import DatasetError
 from isca_gui.core.dataset_files import names_in_target
 from isca_gui.core.progress import Progress
@@ -49,8 +49,9 @@ def save(
                 for which in MATRICES:
                     values = model.basis_picture(which, component)
                     place = temporary / f"{which}-{component + 1}"
-                    Image.fromarray(grey(values, largest)).save(place.with_suffix(".png"))
-                    Image.fromarray(values).save(place.with_suffix(".tiff"))
+                    for shown, form in ((grey(values, largest), "PNG"), (values, "TIFF")):
+                        picture = image.encoded(Image.fromarray(shown), form)
+                        place.with_suffix(f".{form.lower()}").write_bytes(picture)
             (temporary / DESCRIPTION).write_text(_description(model, largest), encoding="utf-8", newline="\n")
             yield Progress(count, count, "saving")  # the last place to stop: now it gets its name
     except OSError as error:

@@ -3,16 +3,29 @@
 numba numbers the files of a function's signatures, and notes them in an index that it reads, changes and
 writes back. Two processes that do so at the same moment could give one number to both: the index would then
 lead to code for another type of array.
+
+What is kept only saves time: where it cannot be read or written, loops are compiled anew.
 """
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
+
+import numba
 
 from isca_gui.core.lock import turn
 
 _PATIENCE = 10.0  # seconds; it takes milliseconds
+
+
+def kept(function: Any, **how: Any) -> Any:
+    """Compile a function when it is first called, and keep that for the next start if there is a place."""
+    try:
+        return shared(numba.njit(function, cache=True, **how))
+    except RuntimeError:  # no folder that may be written, as for a service without a home
+        return numba.njit(function, **how)
 
 
 def shared(function: Any) -> Any:
@@ -31,11 +44,12 @@ class _InTurn:
         self._files, self._lock = found, lock
 
     def load(self, key: Any) -> Any:
-        with turn(self._lock, _PATIENCE):
+        with contextlib.suppress(OSError), turn(self._lock, _PATIENCE):
             return self._files.load(key)
+        return None
 
     def save(self, key: Any, data: Any) -> None:
-        with turn(self._lock, _PATIENCE):
+        with contextlib.suppress(OSError), turn(self._lock, _PATIENCE):  # the disk may be full
             self._files.save(key, data)
 
     def flush(self) -> None:

@@ -9,10 +9,12 @@ Loops over lanes ask an array for their length: a constant 16 would be unrolled 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
 
-from isca_gui.core.compile_cache import shared
+from isca_gui.core.compile_cache import kept
 from isca_gui.core.sizes import LANES, MOST_COMPONENTS
 from isca_gui.core.user_folders import user_folder
 
@@ -23,14 +25,14 @@ _GOOD_CONDITION, _WORST_CONDITION = 200.0, 1e9  # of MᵀM, by Frobenius norms: 
 if not getattr(numba.config, "CACHE_DIR", ""):  # else it would be kept beside the sources, often read-only
     numba.config.CACHE_DIR = str(user_folder("cache") / "numba")  # type: ignore[attr-defined]
 
-_loops = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "nsz", "arcp"})
+_HOW: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz", "arcp"}}
 # Helpers go into their callers for good. As functions of their own they would be there several times over,
 # each with other roundings, and a fresh compilation would call another one than what the cache gives.
-_inline = numba.njit(nogil=True, error_model="numpy", fastmath={"contract", "nsz", "arcp"}, forceinline=True)
+_inline = numba.njit(**_HOW, forceinline=True)
 
 
 def _compile(function):  # type: ignore[no-untyped-def]
-    return shared(_loops(function))
+    return kept(function, **_HOW)
 
 
 @_inline

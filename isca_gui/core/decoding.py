@@ -9,6 +9,7 @@ tifffile.
 from __future__ import annotations
 
 import math
+import struct
 import sys
 from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
@@ -32,6 +33,9 @@ _STRIP_OFFSETS, _ROWS_PER_STRIP, _TILE_WIDTH, _TILE_LENGTH, _TILE_OFFSETS = 273,
 _MINISWHITE, _MINISBLACK, _RGB, _SEPARATE = 0, 1, 2, 2
 _COLOURS = {_MINISWHITE: 1, _MINISBLACK: 1, _RGB: 3}  # samples of a pixel; what follows them is extra
 _ASSOCIATED, _ALPHA = 1, (1, 2, 999)  # kinds of extra samples; 999 is Corel's word for 2
+_BROKEN_EXIF = (
+    *(ValueError, TypeError, ArithmeticError, LookupError, OSError, EOFError, SyntaxError, struct.error),
+)
 _SIGNED, _TIFF_MAGIC = 2, (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 
 
@@ -297,7 +301,12 @@ def _keyed_alpha(image: Image.Image) -> NDArray[np.float64] | None:
 
 def _orientation(image: Image.Image) -> int:
     """Give the rotation that is still to be applied; Pillow turns a TIFF while loading it."""
-    return 1 if image.format == "TIFF" else int(image.getexif().get(_ORIENTATION, 1))
+    if image.format == "TIFF":
+        return 1
+    try:
+        return int(image.getexif().get(_ORIENTATION, 1))
+    except _BROKEN_EXIF:
+        return 1  # what a camera or editor wrote beside the pixels is broken; the picture is not
 
 
 def _has_early_exif(image: Image.Image) -> bool:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _PARTIAL, _ASIDE = ".partial", ".aside"
+_CANNOT_BE_FLUSHED = {errno.EACCES, errno.EPERM, errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.ENOSYS}
 _LONGEST_NAME = 60  # bytes of a target's name in those beside it; file systems allow 255 in all
 
 
@@ -43,9 +44,11 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             temporary.unlink()
+        if isinstance(error, OSError) and error.errno is not None and error.filename is None:
+            error.filename = os.fspath(path)  # a disk that is full does not say which file it is about
         raise
     sync_folder(target.parent)
 
@@ -142,9 +145,18 @@ def remove_leftovers(target: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable; where folders cannot be opened (Windows) there is nothing to do."""
-    if os.name == "posix":
+    """Make the names in a folder durable; where the system has no way to (Windows) there is nothing to do.
+
+    Nor where the folder may be written but not read, or is on a drive whose folders cannot be flushed: what
+    was to be written is there.
+    """
+    if os.name != "posix":
+        return
+    try:
         _sync(folder)
+    except OSError as error:
+        if error.errno not in _CANNOT_BE_FLUSHED:
+            raise
 
 
 def _sibling(target: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import math
 import os
 import stat
@@ -21,7 +22,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["MAX_PIXELS", "MAX_SIDE", "ImageError", "ImageInfo", "describe", "read", "save_png", "save_tiff"]
+__all__ = [
+    "MAX_PIXELS",
+    "MAX_SIDE",
+    "ImageError",
+    "ImageInfo",
+    "describe",
+    "encoded",
+    "read",
+    "save_png",
+    "save_tiff",
+]
 
 Picture = "NDArray[np.float32]"
 LUMA = (0.299, 0.587, 0.114)  # Rec. 601
@@ -94,9 +105,19 @@ def save_tiff(path: str | os.PathLike[str], picture: ArrayLike) -> None:
         _save(path, Image.fromarray(_checked(picture)), "TIFF")
 
 
+def encoded(image: Image.Image, form: str) -> bytes:
+    """Give the bytes of a picture file.
+
+    Given a file, Pillow writes a TIFF past Python and does not see when a full disk takes only a part of it.
+    """
+    stream = io.BytesIO()
+    image.save(stream, format=form)
+    return stream.getvalue()
+
+
 def _save(path: str | os.PathLike[str], image: Image.Image, form: str) -> None:
     with files.replacing(path) as stream:
-        image.save(stream, format=form)
+        stream.write(encoded(image, form))
 
 
 def _checked(picture: ArrayLike) -> NDArray[np.float32]:

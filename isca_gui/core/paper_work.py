@@ -73,13 +73,14 @@ def check_finished(folder: Path, digest: str, quick: bool) -> None:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Tell a reproduction by the mark in its work folder.
+    """Tell a reproduction by the mark in its work folder, or by its results where that was removed.
 
     A work folder with nothing in it, and nothing beside it, was made a moment before an interruption.
     """
     work = folder / WORK
     if not work.is_dir():
-        return False
+        found = _document(folder / RESULTS)
+        return str(found.get("program")).startswith("ISCA Studio ") and "reference_sha256" in found
     if _seen(folder) == {WORK} and not _seen(work):
         return True
     return (work / _MARK).is_file() and (work / _MARK).read_bytes() == _MARK_TEXT.encode()

@@ -30,4 +30,12 @@ def user_folder(use: str) -> Path:
     """Give this program's folder for `cache`, `config` or `state`."""
     places = _PLACES[use]
     variable, usual = places.get(sys.platform, places[""])
-    return Path(os.environ.get(variable) or Path.home() / usual) / "isca-studio"
+    return Path(os.environ.get(variable) or _home() / usual) / "isca-studio"
+
+
+def _home() -> Path:
+    """Give the user's home; for a user who has none, a place where nothing can be written."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path(os.sep)
