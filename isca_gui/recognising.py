@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject
 
 from isca_gui.core import answers, files, image, samples, strength
+from isca_gui.core.distortions import level_text
 from isca_gui.core.progress import Progress
 from isca_gui.jobs import explain
 from isca_gui.parts import HIDDEN, Refused, Tested
@@ -194,7 +195,7 @@ def left_out_name(run: Run, number: int) -> str:
     """Name a training picture that is recognised as if it were not known."""
     known = run.model.known
     assert known is not None
-    return f"{known.labels[number]} {known.levels[number]:.0f}{_LEFT_OUT}{run.name}"
+    return f"{known.labels[number]} {level_text(known.levels[number])}{_LEFT_OUT}{run.name}"
 
 
 def _picture_of(wanted: _Wanted) -> Picture:

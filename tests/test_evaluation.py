@@ -20,8 +20,7 @@ from isca_gui.core import strength, untrained
 from isca_gui.core.dataset import Dataset, Entry, generate
 from isca_gui.core.distortions import DISTORTIONS, mse
 from isca_gui.core.evaluation import (
-    HIGHEST,
-    LOWEST,
+    PAPER_LEVELS,
     Fresh,
     Outcome,
     Trial,
@@ -210,7 +209,7 @@ def test_the_plan_has_every_kind_and_every_pair(count: int) -> None:
     pairs = [frozenset(pair) for pair in combinations(KINDS, 2)]
     assert len(pairs) == 15
     assert labels == dict.fromkeys([*singles, *pairs], count)
-    assert all(LOWEST <= trial.level <= HIGHEST for trial in trials)
+    assert all(PAPER_LEVELS[0] <= trial.level <= PAPER_LEVELS[1] for trial in trials)
     assert len({trial.seed for trial in trials}) == len(trials)
     assert len({trial.level for trial in trials}) == len(trials)
     assert all(
@@ -448,7 +447,7 @@ def test_out_of_reach_the_nearest_strength_is_taken(kind: str) -> None:
 @pytest.mark.parametrize("kind", untrained.UNTRAINED)
 def test_untrained_damage_of_a_constant_picture(kind: str, value: float) -> None:
     picture = np.full((20, 24), value, np.float32)
-    found = untrained.strengths(picture, kind, LOWEST, HIGHEST)
+    found = untrained.strengths(picture, kind, *PAPER_LEVELS)
     assert found
     made = untrained.damage(picture, kind, found[0], 1)
     assert ((made >= 0) & (made <= 1)).all()
@@ -461,7 +460,7 @@ def test_the_plan_of_untrained_kinds(count: int) -> None:
     assert trials == plan_untrained(picture, count, 9)
     assert Counter(trial.label for trial in trials) == dict.fromkeys(untrained.UNTRAINED, count)
     for kind in untrained.UNTRAINED:
-        ladder = untrained.strengths(picture, kind, LOWEST, HIGHEST)
+        ladder = untrained.strengths(picture, kind, *PAPER_LEVELS)
         used = Counter(trial.level for trial in trials if trial.label == kind)
         assert set(used) <= set(ladder)
         assert len(used) == min(count, len(ladder))  # different ones as long as there are any

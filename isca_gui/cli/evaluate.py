@@ -81,14 +81,14 @@ def run(args: argparse.Namespace) -> int:
         common.check_written(args.csv, (".csv",), [args.source, args.reference or args.source])
     is_model = args.source.lower().endswith(".isca") and not os.path.isdir(args.source)
     rows = (_of_model if is_model else _of_dataset)(args)
-    if args.csv:
-        files.write_text(args.csv, table(rows))
     if args.json:
         common.print_json(document(args, rows))
     elif is_model:
         _print_model(args, rows[0])
     else:
         _print_comparison(args, rows)
+    if args.csv:  # last: what was found is told, also where it cannot be written
+        files.write_text(args.csv, table(rows))
     return 0
 
 
@@ -278,7 +278,10 @@ def _print_model(args: argparse.Namespace, row: Row) -> None:
     if row.fresh is None:
         return
     missed = f"; {row.fresh.unreachable} levels could not be reached" if row.fresh.unreachable else ""
-    print(f"\n{len(row.fresh.outcomes)} fresh pictures, {args.fresh} of each kind and pair{missed}:")
+    levels = "MSE {:g} to {:g}".format(*row.fresh.levels)
+    print(
+        f"\n{len(row.fresh.outcomes)} fresh pictures, {args.fresh} of each kind and pair, {levels}{missed}:"
+    )
     for name, _, is_share, sentence in FIGURES:
         value = getattr(row.fresh, name)
         print(f"{_percent(value) if is_share else _number(value)}  {sentence}")
@@ -299,7 +302,9 @@ def _print_comparison(args: argparse.Namespace, rows: Sequence[Row]) -> None:
         *((heading for _, heading, _, _ in FIGURES) if args.fresh else ()),
         "seconds",
     ]
-    print(f"{args.source}: {args.descriptor} descriptor, {args.rule} rule")
+    fresh = rows[0].fresh
+    levels = "; fresh pictures of MSE {:g} to {:g}".format(*fresh.levels) if fresh else ""
+    print(f"{args.source}: {args.descriptor} descriptor, {args.rule} rule{levels}")
     print(f"{'method':<{wide}}", *(f"{head:>11}" for head in heads))
     for row in rows:
         cells = [_percent(row.leave_one_out.accuracy), _percent(row.leave_one_out.block_accuracy)]

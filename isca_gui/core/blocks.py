@@ -79,11 +79,13 @@ class BlockGrid:
 
     def split_rows(self, pictures: NDArray[Number], top: int, bottom: int) -> NDArray[Number]:
         """Cut only the blocks between two rows of pixels; both lie on edges of blocks, or beyond the end."""
+        self._check(pictures.shape[1:], (self.height, self.width), "picture")
         strip = pictures[:, top : min(bottom, self.height)]
         return BlockGrid(strip.shape[1], self.width, self.side).split_stack(strip)
 
     def split_range(self, pictures: NDArray[Number], low: int, high: int) -> NDArray[Number]:
         """Cut only the blocks from `low` to before `high` (block, image, pixel)."""
+        self._check(pictures.shape[1:], (self.height, self.width), "picture")
         parts = []
         for row in range(low // self.columns, (high - 1) // self.columns + 1):
             start = row * self.columns

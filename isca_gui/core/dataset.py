@@ -50,11 +50,13 @@ class Unreachable:
 
     kind: str
     target_mse: float
-    maximum_mse: float  # or the nearest above the target
+    maximum_mse: float  # or the nearest above the target; a mixture stays below it
 
     @property
     def reach(self) -> str:
         """Say how near the picture comes."""
+        if self.maximum_mse < self.target_mse and len(distortions.parts_of(self.kind)) > 1:
+            return f"this picture stays below {self.maximum_mse:.4g}"
         if self.maximum_mse < self.target_mse:
             return f"this picture reaches {self.maximum_mse:.1f} at most"
         return f"this picture comes no nearer than {self.maximum_mse:.4g}"
@@ -132,7 +134,10 @@ def generate(
 
     Closing the generator stops the work. What cannot be reached is left out and listed in `unreachable`.
     """
-    reference = np.ascontiguousarray(reference, dtype=np.float32)
+    try:
+        reference = distortions.checked(reference)
+    except ValueError as error:
+        raise DatasetError(f"{str(error).capitalize()}.") from error
     wanted = [(kind, level) for kind in spec.kinds for level in spec.levels]
     yield Progress(0, len(wanted), "measuring the distortions")
     pictures = np.empty((1 + len(wanted), *reference.shape), dtype=np.float32)

@@ -61,6 +61,19 @@ class Distortion:
         )
 
 
+def checked(picture: NDArray[Any]) -> Picture:
+    """Give a reference as float32; a ValueError for what is no picture in [0, 1], such as 8-bit integers."""
+    right = picture.ndim == 2 and picture.size > 0 and np.issubdtype(picture.dtype, np.floating)
+    if not right or not (picture.min() >= 0 and picture.max() <= 1):  # nor is NaN
+        raise ValueError("a reference is a matrix of grey values from 0 to 1, as image.read gives it")
+    return np.ascontiguousarray(picture, dtype=np.float32)
+
+
+def level_text(level: float) -> str:
+    """Write an MSE for a person: whole, but for small ones, which would be 0."""
+    return f"{level:.0f}" if level >= 10 or level <= 0 else f"{level:.2g}"
+
+
 def mse(first: NDArray[np.floating[Any]], second: NDArray[np.floating[Any]]) -> float:
     """Mean squared error on the 0 to 255 scale.
 

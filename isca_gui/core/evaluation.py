@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Result = TypeVar("Result")
 
-LOWEST, HIGHEST = 45.0, 900.0  # MSE of fresh pictures: the range that the paper trains
+PAPER_LEVELS = (45.0, 900.0)  # MSE: the range that the paper trains
 # A mixture's first part is made first. The paper blurs and compresses before it adds noise or light; the
 # other way round, blur and JPEG would wipe out the noise that is to be found.
 MIXING_ORDER = ("blur", "jpeg", "impulse", "gaussian-noise", "luminance", "contrast")
@@ -73,6 +73,7 @@ class Fresh:
 
     outcomes: tuple[Outcome, ...]
     unreachable: int
+    levels: tuple[float, float]  # range of the MSE: that of the training pictures
     singles: float  # verdict right, one distortion
     recall: Mapping[str, float]  # the same per kind
     level_error: float  # median |estimated − true| / true of the MSE; lower is better
@@ -117,20 +118,35 @@ def leave_one_out(
     )
 
 
-def plan(count: int, seed: int, kinds: Sequence[str]) -> list[Trial]:
+def trained_levels(model: Model) -> tuple[float, float]:
+    """Give the range of the MSE that a model was trained on, where an answer of it is to be relied on."""
+    assert model.known is not None
+    pairs = zip(model.known.labels, model.known.levels, strict=True)
+    levels = [level for label, level in pairs if label in DISTORTIONS and level > 0]
+    # As they were asked for: what was reached differs in the last digits.
+    return (float(f"{min(levels):.3g}"), float(f"{max(levels):.3g}")) if levels else PAPER_LEVELS
+
+
+def plan(
+    count: int, seed: int, kinds: Sequence[str], levels: tuple[float, float] = PAPER_LEVELS
+) -> list[Trial]:
     """Draw trials: every kind and every pair of kinds `count` times, at random levels with new noise."""
     random = np.random.default_rng([seed, 0xF8E5])
     ordered = sorted(kinds, key=lambda name: MIXING_ORDER.index(name) if name in MIXING_ORDER else 99)
     labels = [*kinds, *("+".join(pair) for pair in combinations(ordered, 2))]
     return [
-        Trial(label, float(random.uniform(LOWEST, HIGHEST)), int(random.integers(2**31)))
+        Trial(label, float(random.uniform(*levels)), int(random.integers(2**31)))
         for label in labels
         for _ in range(count)
     ]
 
 
 def plan_untrained(
-    reference: Picture, count: int, seed: int, stop: Callable[[], bool] = lambda: False
+    reference: Picture,
+    count: int,
+    seed: int,
+    levels: tuple[float, float] = PAPER_LEVELS,
+    stop: Callable[[], bool] = lambda: False,
 ) -> list[Trial]:
     """Draw trials of kinds that are in no dataset, at strengths of the same range of MSE.
 
@@ -139,7 +155,7 @@ def plan_untrained(
     random = np.random.default_rng([seed, 0x4E0])
     trials = []
     for kind in untrained.UNTRAINED:
-        ladder = untrained.strengths(reference, kind, LOWEST, HIGHEST, stop)
+        ladder = untrained.strengths(reference, kind, *levels, stop)
         chosen = random.permutation(np.resize(ladder, max(count, len(ladder))))[:count]
         trials += [Trial(kind, float(value), int(random.integers(2**31))) for value in chosen]
     return trials
@@ -170,12 +186,13 @@ def fresh_all(
 ) -> Generator[Progress, None, list[Fresh]]:
     """Do the same for several models of one dataset; each picture is made only once."""
     kinds = [name for name in recognisers[0].neighbours.classes if name in DISTORTIONS]
-    trials = plan(count, seed, kinds)
+    levels = trained_levels(recognisers[0].model)
+    trials = plan(count, seed, kinds, levels)
     total = len(trials) + count * len(untrained.UNTRAINED)
     workers = Workers(1)
 
     def measure(*_: int) -> None:
-        trials.extend(plan_untrained(reference, count, seed, lambda: bool(workers.stop[0])))
+        trials.extend(plan_untrained(reference, count, seed, levels, lambda: bool(workers.stop[0])))
 
     try:
         for _ in workers.each(measure, 1, 1):
@@ -186,7 +203,7 @@ def fresh_all(
         recogniser.neighbours.prepare()  # once, before the threads start
 
     def one(index: int) -> list[Outcome] | None:
-        made = make(reference, trials[index])
+        made = make(reference, trials[index], levels)
         if made is None:
             return None
         picture, achieved = made
@@ -197,32 +214,40 @@ def fresh_all(
     outcomes = [outcome for outcome in found if outcome is not None]
     missed = len(found) - len(outcomes)
     return [
-        summarise(tuple(outcome[place] for outcome in outcomes), missed) for place in range(len(recognisers))
+        summarise(tuple(outcome[place] for outcome in outcomes), missed, levels)
+        for place in range(len(recognisers))
     ]
 
 
-def make(reference: Picture, trial: Trial) -> tuple[Picture, float] | None:
-    """Make the picture of a trial, with its MSE; None if the reference cannot be distorted at all.
+def make(
+    reference: Picture, trial: Trial, levels: tuple[float, float] = PAPER_LEVELS
+) -> tuple[Picture, float] | None:
+    """Make the picture of a trial, with its MSE; None if the reference cannot be distorted so, or hardly.
 
     A level beyond what the reference allows is taken as a share of the range that it does allow.
     """
+    low, high = levels
     if trial.label in untrained.UNTRAINED:
         picture = untrained.damage(reference, trial.label, trial.level, trial.seed)
-        return picture, mse(picture, reference)
+        achieved = mse(picture, reference)  # a page of print has two grey levels: posterised it is the same
+        return (picture, achieved) if achieved > low / 10 else None
     level = trial.level
     for _ in range(2):
         try:
             made = strength.distort(reference, trial.label, level, trial.seed)
         except UnreachableError as error:
-            level = LOWEST + (trial.level - LOWEST) / (HIGHEST - LOWEST) * (0.9 * error.maximum - LOWEST)
-            if level < LOWEST:
+            share = (trial.level - low) / (high - low) if high > low else 0.0
+            level = low + share * (0.9 * error.maximum - low)
+            if level < low:
                 return None
         else:
             return made.picture, made.achieved_mse
     return None
 
 
-def summarise(outcomes: tuple[Outcome, ...], unreachable: int = 0) -> Fresh:
+def summarise(
+    outcomes: tuple[Outcome, ...], unreachable: int = 0, levels: tuple[float, float] = PAPER_LEVELS
+) -> Fresh:
     """Work out the figures."""
     from scipy import stats  # a second to load, and nobody else needs it
 
@@ -236,6 +261,7 @@ def summarise(outcomes: tuple[Outcome, ...], unreachable: int = 0) -> Fresh:
     return Fresh(
         outcomes=outcomes,
         unreachable=unreachable,
+        levels=levels,
         singles=_mean(map(_right, singles)),
         recall=_by_label(singles, _right),
         level_error=float(

@@ -55,7 +55,7 @@ class Neighbours:
         self.number = number[self.order].astype(np.int16)
         self.starts = np.searchsorted(self.number, np.arange(len(self.classes)))
         self._level_of, self._levels = levels, levels[self.order]
-        self._same = None if same is None else same[:, self.order]
+        self._same = np.zeros(points.shape[:2], np.bool_) if same is None else same[:, self.order]
         self._k = neighbours
 
     @property
@@ -85,8 +85,7 @@ class Neighbours:
         """Give the distances of some blocks' points to every training picture, in this object's order."""
         difference = self.points[here] - points[:, None]
         found: Floats = np.sqrt(np.einsum("bnf,bnf->bn", difference, difference))
-        if self._same is not None:
-            found[self._same[here]] = np.inf
+        found[self._same[here]] = np.inf
         if leave_out is not None:
             found[:, self.order == leave_out] = np.inf
         return found
@@ -98,16 +97,20 @@ class Neighbours:
     def usual(self, leave_out: int | None = None) -> Floats:
         """How far each training picture is from the nearest other of its class (block, image), in order.
 
-        Infinite for a picture that is alone in its class, and for the one that is left out.
+        Infinite for a picture that is alone in its class, for the one that is left out, and at blocks that
+        the picture, or all others of its class, left as they were.
         """
+        return self._usual(leave_out)[0]
+
+    def _usual(self, leave_out: int | None) -> tuple[Floats, NDArray[np.int32]]:
+        """Give those distances, and which other picture it is (block, image)."""
         if leave_out is None:
-            nearest: Floats = self._others[0][0]
-            return nearest
+            return self._others[0][0], self._others[1][0]
         distances, places = self._two_others
         gone = self._place(leave_out)
-        found: Floats = np.where(places[0] == gone, distances[1], distances[0])
-        found[:, gone] = np.inf
-        return found
+        first: Floats = np.where(places[0] == gone, distances[1], distances[0])
+        first[:, gone] = np.inf
+        return first, np.where(places[0] == gone, places[1], places[0])
 
     def members(self, index: int, leave_out: int | None = None) -> NDArray[np.intp]:
         """Give the places, in this object's order, of a class's training pictures."""
@@ -119,30 +122,35 @@ class Neighbours:
 
         Averaged over the blocks first: of a page of print most blocks are plain, and do not move at all.
         """
-        means = self.usual(leave_out).mean(axis=0)
-        return float(np.median(means[np.isfinite(means)])) if np.isfinite(means).any() else np.inf
+        usual = self.usual(leave_out)
+        there = np.isfinite(usual)
+        means = np.where(there, usual, 0).mean(axis=0)[there.any(axis=0)]
+        return float(np.median(means)) if len(means) else np.inf
 
     def ranks(self, near: Near, at: Mapping[int, float], leave_out: int | None = None) -> Floats:
         """Give how usual each block's distance to its winning class is: 1 is usual, 0 is not.
 
         The rank among the distances that the class's own pictures have with one level left out, those of
-        about the same strength: noise lies the further apart the stronger it is. `at` is the MSE of a class's
-        blocks where it is known better than by their nearest pictures. A class of one picture has no such
-        distances: anything but that picture itself is unusual.
+        about the same strength: noise lies the further apart the stronger it is. Pictures that left a block
+        as it was do not count there. `at` is the MSE of a class's blocks where it is known better than by
+        their nearest pictures. Where the class has fewer than two pictures there are no such distances:
+        anything but that picture itself is unusual.
         """
         found = np.ones(len(near.winner), np.float32)
         usual = self.usual(leave_out)
         for index in range(len(self.classes)):
             mine = np.flatnonzero(near.winner == index)
+            if not len(mine):
+                continue
             distance, members = near.distances[mine, index], self.members(index, leave_out)
-            if len(members) < 2:
-                found[mine] = np.where(distance <= TIE, 1.0, 0.5)
-            elif len(mine):
-                level = at.get(index) or float(np.median(self._level_of[near.pictures[mine, index]]))
-                by_level = np.argsort(np.abs(self._levels[members] - level), kind="stable")
-                members = members[by_level[:_AS_STRONG]]
-                further = (usual[np.ix_(mine, members)] >= distance[:, None]).sum(axis=1)
-                found[mine] = (1 + further) / (1 + len(members))
+            level = at.get(index) or float(np.median(self._level_of[near.pictures[mine, index]]))
+            by_level = np.argsort(np.abs(self._levels[members] - level), kind="stable")
+            others = usual[np.ix_(mine, members[by_level])]
+            counted = np.isfinite(others)
+            counted &= np.cumsum(counted, axis=1) <= _AS_STRONG
+            further, count = (counted & (others >= distance[:, None])).sum(axis=1), counted.sum(axis=1)
+            alone = np.where(distance <= TIE, 1.0, 0.5)
+            found[mine] = np.where(count > 0, (1 + further) / (1 + count), alone)
         return found
 
     def disagreement(self, near: Near, index: int, level: float, leave_out: int | None = None) -> float:
@@ -156,17 +164,14 @@ class Neighbours:
         mine = near.pictures[near.winner == index, index]
         if usual <= 0 or level <= 0 or not len(mine):
             return 1.0
-        return float(np.abs(_logarithms(self._level_of[mine]) - np.log(level)).mean()) / usual
+        return float(np.abs(_logarithms(self._level_of[mine]) - _logarithms(level)).mean()) / usual
 
     def _off(self, members: NDArray[np.intp], leave_out: int | None) -> float:
         """How far off in level the nearest other of its class is, for some pictures, on average."""
-        if leave_out is None:
-            others = self._others[1][0][:, members]
-        else:
-            first, second = self._two_others[1][:, :, members]
-            others = np.where(first == self._place(leave_out), second, first)
+        distances, others = (each[:, members] for each in self._usual(leave_out))
         logarithms = _logarithms(self._levels)
-        return float(np.abs(logarithms[others] - logarithms[members]).mean())
+        off = np.abs(logarithms[others] - logarithms[members])[np.isfinite(distances)]
+        return float(off.mean()) if len(off) else 0.0
 
     def _place(self, picture: int) -> int:
         return int(np.flatnonzero(self.order == picture)[0])
@@ -188,11 +193,12 @@ class Neighbours:
         for low, high in ranges(len(self.points), _CHUNK):
             here, rows = slice(low, high), np.arange(high - low)
             for start, end in self._ends:
-                members = self.points[here, start:end]
+                members, same = self.points[here, start:end], self._same[here, start:end]
                 for index in range(end - start):
                     difference = members - members[:, index, None]
                     squares = np.einsum("bnf,bnf->bn", difference, difference)
                     squares[:, index] = np.inf
+                    squares[same | same[:, index, None]] = np.inf
                     for nearest in range(min(count, end - start - 1)):
                         other = squares.argmin(axis=1)
                         found[nearest, here, start + index] = np.sqrt(squares[rows, other])
@@ -216,6 +222,7 @@ class Neighbours:
     def _most(self, all_: Floats, distances: Floats) -> NDArray[np.int16]:
         """Count the classes of the k nearest; equal counts go to the nearer class, if one is nearer.
 
+        A block to which the reference is nearest is as in the original, whatever comes next.
         Where several pictures are equally far and not all of them are among the k, a class wins only if it
         does so whichever of them is counted.
         """
@@ -233,6 +240,8 @@ class Neighbours:
         nearest = distances.min(axis=1)
         alike = _tied(distances) & (np.take_along_axis(distances, mine, axis=1)[:, 0] <= nearest + TIE)
         winner[(open_ & lost) | _tied(best) | alike | ~np.isfinite(nearest)] = -1
+        if distances.shape[1] > 1:  # the reference is one picture and would always be outvoted
+            winner[distances[:, 0] < distances[:, 1:].min(axis=1) - TIE] = 0
         return winner
 
 
@@ -246,8 +255,8 @@ def _tied(distances: Floats) -> NDArray[np.bool_]:
     return tied
 
 
-def _logarithms(levels: NDArray[np.float64]) -> NDArray[np.float64]:
-    logarithms: NDArray[np.float64] = np.log(np.maximum(levels, 1.0))
+def _logarithms(levels: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    logarithms: NDArray[np.float64] = np.log(np.maximum(levels, 1e-6))
     return logarithms
 
 

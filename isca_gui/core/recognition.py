@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isca_gui.core.descriptor import DESCRIPTORS, EXTRA, describe
-from isca_gui.core.distortions import DISTORTIONS, ORIGINAL, parts_of
+from isca_gui.core.distortions import DISTORTIONS, ORIGINAL, level_text, parts_of
 from isca_gui.core.distortions import UNDECIDED_LABEL as UNDECIDED_LABEL
 from isca_gui.core.mixture import Mixture, Unmixer
 from isca_gui.core.neighbours import TIE, Neighbours, balanced, unchanged
@@ -186,7 +186,8 @@ class Recogniser:
         level = self._levels[nearest].astype(np.float32)
         judge = _Judge(self.neighbours, near, level, leave_out)
         label, mixture = ORIGINAL if identical else judge.label(rule), None
-        if rule == "evidence" and self._unmixer is not None and len(_parts(label)) == 1:
+        torn = label == UNDECIDED_LABEL and judge.torn  # between two that may both be there
+        if rule == "evidence" and self._unmixer is not None and (torn or len(_parts(label)) == 1):
             mixture = self._unmixer.look(points, leave_out)
             label = judge.leading(label, mixture)
         far = label == ORIGINAL and not identical and self._is_far(points, leave_out)
@@ -232,6 +233,12 @@ class _Judge:
         counts = np.bincount(near.winner[near.winner >= 0], minlength=len(classes))
         self.shares = {label: int(count) / blocks for label, count in zip(classes, counts, strict=True)}
         self.undecided = int((near.winner < 0).sum()) / blocks
+
+    @property
+    def torn(self) -> bool:
+        """Whether more than one kind of damage has the largest share of the blocks."""
+        among = [share for name, share in self.shares.items() if name != ORIGINAL and share > 0]
+        return among.count(max(among, default=0.0)) > 1
 
     def label(self, rule: str) -> str:
         """Apply a rule; equal shares are undecided."""
@@ -339,7 +346,7 @@ def sentence(verdict: Verdict, *, identical: bool = False) -> str:
         if second < 0.005:  # its votes all go to the other, but it shows when that one is taken away
             return f"Two distortions together: {both}; {first:.0%} of the blocks vote for the first."
         return f"Two distortions together: {both}, with {first:.0%} and {second:.0%} of the blocks."
-    return f"{title(verdict.label)}, strength about MSE {verdict.severity:.0f}. {agree}{rival}."
+    return f"{title(verdict.label)}, strength about MSE {level_text(verdict.severity)}. {agree}{rival}."
 
 
 def _is_noise(label: str) -> bool:

@@ -32,11 +32,15 @@ _MOST_EVALUATIONS = 80
 
 
 class UnreachableError(Exception):
-    """A picture cannot be distorted to an MSE; `maximum` is the largest it can be, or the nearest above."""
+    """A picture cannot be distorted to an MSE; `maximum` is the largest it can be, or the nearest above.
+
+    That of a mixture is out of reach too: its second part came so far after half of `target` by the first.
+    """
 
     def __init__(self, kind: str, target: float, maximum: float) -> None:
         self.kind, self.target, self.maximum = kind, target, maximum
-        bound = "reaches at most" if maximum < target else "comes no nearer than"
+        mixed = len(distortions.parts_of(kind)) > 1  # for a lower target its first part goes less far, too
+        bound = "comes no nearer than" if maximum >= target else "stays below" if mixed else "reaches at most"
         super().__init__(f"{kind} {bound} MSE {maximum:.4g} on this picture, not {target:g}")
 
 
@@ -156,7 +160,7 @@ def distort(
     `ladder` is that of `kind` on `reference`, if the caller has climbed it already; it changes no result.
     """
     rows = distortions.parts(kind)
-    picture = reference
+    picture = reference = distortions.checked(reference)
     for position, row in enumerate(rows):
         goal = target * (position + 1) / len(rows)
         shared = (

@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from isca_gui import theme
-from isca_gui.core.distortions import TABLE
+from isca_gui.core.distortions import TABLE, level_text
 from isca_gui.panels.preview import chip
 from isca_gui.panels.step import describe
 
@@ -75,7 +75,7 @@ class GuessBar(QWidget):
         found = test.verdict
         program = _title("+".join(found.parts) or found.label) if found is not None else "nothing yet"
         right = found is not None and set(found.parts) == set(kinds)
-        strength = f", MSE about {found.severity:.0f}" if found is not None and found.severity else ""
+        strength = f", MSE about {level_text(found.severity)}" if found is not None and found.severity else ""
         mine = self._guesses[_key(test)]
         lines = [
             f"You said {_title(mine)}: {_mark(mine in kinds)}.",

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from isca_gui import theme
 from isca_gui.actions import PICTURE_FILTER
-from isca_gui.core.distortions import UNDECIDED_LABEL, parts_of
+from isca_gui.core.distortions import UNDECIDED_LABEL, level_text, parts_of
 from isca_gui.file_names import ask_name
 from isca_gui.panels.guess import ASK, GuessBar
 from isca_gui.panels.preview import KindBox, MseBox, chip
@@ -312,7 +312,7 @@ def _in_short(found: Verdict) -> tuple[str, str]:
     if found.unlike:
         return _UNLIKE, ""
     unmixed = len(found.parts) > len(parts_of(found.label))  # how strong each of them is, nobody knows
-    strength = "" if unmixed or found.label == UNDECIDED_LABEL else f"{found.severity:.0f}"
+    strength = "" if unmixed or found.label == UNDECIDED_LABEL else level_text(found.severity)
     return "+".join(found.parts) or found.label, strength
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
+from isca_gui.core.distortions import level_text
 from isca_gui.core.votes_picture import look
 from isca_gui.viewers.canvas import PictureCanvas
 
@@ -64,7 +65,7 @@ class BlockDetails(QWidget):
         if dataset is not None and 0 <= number < len(dataset.entries):
             picture, entry = dataset.pictures[number], dataset.entries[number]
             self.nearest.set_picture(picture[place.top : place.bottom, place.left : place.right])
-            self.which.setText(f"Nearest: {look(entry.label).title}, MSE {entry.achieved_mse:.0f}")
+            self.which.setText(f"Nearest: {look(entry.label).title}, MSE {level_text(entry.achieved_mse)}")
         else:
             self.nearest.set_layer(None)
             self.which.setText("The training pictures of this run are not loaded.")
@@ -78,7 +79,7 @@ def headline(found: Recognition, block: int, place: Rectangle) -> str:
         return f"{where}: undecided, two classes are equally near."
     label = found.classes[winner]
     level = float(found.level[block])
-    strong = f", MSE ≈ {level:.0f}" if level > 0 else ""
+    strong = f", MSE ≈ {level_text(level)}" if level > 0 else ""
     return f"{where}: {look(label).title}{strong}, confidence {float(found.confidence[block]):.0%}."
 
 

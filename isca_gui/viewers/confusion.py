@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui.core.distortions import level_text
 from isca_gui.core.votes_picture import look
 from isca_gui.recognising import left_out_name
 from isca_gui.session import Tested
@@ -267,7 +268,7 @@ class ConfusionViewer(Viewer):
         self.cell.setText(f"{run.name}: {self.matrices[run_number].sentence(row, column)}")
         self.list.clear()
         for number in numbers:
-            item = QListWidgetItem(f"{look(known.labels[number]).letter} {known.levels[number]:.0f}")
+            item = QListWidgetItem(f"{look(known.labels[number]).letter} {level_text(known.levels[number])}")
             item.setToolTip(
                 f"Picture {number}: {look(known.labels[number]).title}, MSE {known.levels[number]:.1f}, "
                 f"taken for {look(run.evaluation.verdicts[number]).title}. Click to see its blocks."
@@ -303,7 +304,7 @@ class ConfusionViewer(Viewer):
             if self._open_left_out(run_number, number, picture):
                 return  # it was asked for twice
             place, name = self.session.next_tested_number(), left_out_name(now, number)
-            truth = f"{label} at MSE {level:.0f}"
+            truth = f"{label} at MSE {level_text(level)}"
             made = Tested(place, name, picture, found, run_number, truth, left_out=number)
             self.session.add_tested(made)
             self._open(place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from isca_gui import theme
-from isca_gui.core.distortions import DISTORTIONS
+from isca_gui.core.distortions import DISTORTIONS, level_text
 
 if TYPE_CHECKING:
     from isca_gui.core.dataset import Dataset
@@ -25,7 +25,7 @@ def short_name(dataset: Dataset, number: int) -> str:
     if number == 0:
         return "Ref."
     entry = dataset.entries[number]
-    return f"{theme.class_style(entry.label).letter} {entry.achieved_mse:.0f}"
+    return f"{theme.class_style(entry.label).letter} {level_text(entry.achieved_mse)}"
 
 
 def figures(dataset: Dataset, compared: Compared) -> list[str]:
