@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import contextlib
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 class Done(NamedTuple):
@@ -11,3 +15,16 @@ class Done(NamedTuple):
     code: int
     out: str
     err: str
+
+
+@contextlib.contextmanager
+def full_disk(after: int) -> Iterator[None]:
+    """Let no file grow beyond some bytes: as on a full disk, the write that meets the end is cut short."""
+    import resource  # POSIX only
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (after, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

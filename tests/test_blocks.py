@@ -57,6 +57,11 @@ def test_any_range_of_blocks_is_cut_as_from_the_whole(
     low = data.draw(st.integers(0, grid.count - 1))
     high = data.draw(st.integers(low + 1, grid.count))
     np.testing.assert_array_equal(grid.split_range(stack, low, high), grid.split_stack(stack)[low:high])
+    for other in (stack[:, 1:], stack[:, :, :-1], np.concatenate([stack, stack], axis=1), stack[0]):
+        with pytest.raises(ValueError, match="picture of shape"):
+            grid.split_range(other, low, high)
+        with pytest.raises(ValueError, match="picture of shape"):
+            grid.split_rows(other, 0, grid.side)
 
 
 @given(grids, st.integers(0, 2**32))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from commands import full_disk
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
@@ -486,6 +487,19 @@ def test_maps_of_several_pictures(data: Path, isca: Callable[..., Done], target:
     assert made == {f"{name}-{end}.png" for name in ("a-noise", "b-blur", "d")}
 
 
+def test_maps_are_not_put_among_the_pictures_of_a_folder(data: Path, isca: Callable[..., Done]) -> None:
+    """The next time they would be taken for pictures themselves."""
+    Path("pictures").mkdir()
+    image.save_png("pictures/saved.png", image.read(data / "saved.jpg"))
+    Path("link").symlink_to("pictures")
+    for target in ("pictures", "link", "pictures/{name}-votes.png"):
+        done = isca("classify", data / "m.isca", "pictures", "--map", target)
+        assert (done.code, done.out) == (2, ""), target
+        assert "would be taken for a picture of its folder" in done.err
+    assert os.listdir("pictures") == ["saved.png"]
+    assert isca("classify", data / "m.isca", "pictures/saved.png", "--map", "pictures").code == 0
+
+
 def test_maps_that_cannot_be(data: Path, isca: Callable[..., Done]) -> None:
     model = data / "m.isca"
     done = isca("classify", model, data / "set", "--map", "one.png")
@@ -528,7 +542,8 @@ def test_nothing_is_written_into_a_dataset(data: Path, isca: Callable[..., Done]
     os.remove(Path("set", part))
     done = isca("classify", data / "m.isca", "set", "--csv", "set/manifest.csv")
     assert (done.code, "taken for a part of a dataset" in done.err) == (2, True)
-    assert isca("classify", data / "m.isca", "set", "--csv", "set/t.csv", "--map", "set").code == 0
+    assert isca("classify", data / "m.isca", "set", "--csv", "set/t.csv").code == 0
+    assert isca("classify", data / "m.isca", "set/a.png", "--map", "set").code == 0
     assert sorted(os.listdir("set")) == ["a-map.png", "a.png", "t.csv"]
 
 
@@ -700,6 +715,18 @@ def test_bases(data: Path, isca: Callable[..., Done], model: Model) -> None:
             grey = np.asarray(Image.open(f"bases/{which}-{component + 1}.png")).astype(float)
             assert np.abs((grey - 128) / 127 * largest - values).max() <= largest / 250
             assert (np.sign(grey - 128) * np.sign(values) >= 0).all()
+
+
+@POSIX
+def test_a_disk_that_fills_up_leaves_the_old_bases(data: Path, isca: Callable[..., Done]) -> None:
+    words = ("bases", data / "m.isca", "-o", "bases")
+    assert isca(*words).code == 0
+    before = {path.name: path.read_bytes() for path in Path("bases").iterdir()}
+    with full_disk(max(map(len, before.values())) - 1):
+        done = isca(*words, "--overwrite")
+    assert (done.code, "Cannot write folder 'bases'" in done.err) == (1, True)
+    assert {path.name: path.read_bytes() for path in Path("bases").iterdir()} == before
+    assert os.listdir() == ["bases"]
 
 
 def test_bases_keep_what_is_there(data: Path, isca: Callable[..., Done]) -> None:

@@ -7,16 +7,19 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING
 
 import numba
+import pytest
+from commands import full_disk
 
 from isca_gui.core import compiled
-from isca_gui.core.compile_cache import shared
+from isca_gui.core.compile_cache import kept, shared
 from isca_gui.core.lock import Lock
 
 if TYPE_CHECKING:
-    import pytest
+    from types import CodeType
 
 ROOT = Path(__file__).parents[1]
 MODULE = """
@@ -47,6 +50,41 @@ def test_where_nothing_is_compiled_it_is_left_as_it_is() -> None:
     words = [sys.executable, "-c", "from isca_gui.core import compiled; compiled.prepare(1, 'float64')"]
     env = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
     assert subprocess.run(words, env=env, cwd=ROOT).returncode == 0
+
+
+def tripled(number: int) -> int:
+    return 3 * number
+
+
+def code_of_no_file() -> CodeType:
+    return tripled.__code__.replace(co_filename="<nowhere>")
+
+
+def test_where_there_is_no_place_to_keep_it_a_loop_works_all_the_same() -> None:
+    function = FunctionType(code_of_no_file(), {}, "tripled")
+    with pytest.raises(RuntimeError, match="cannot cache"):  # as numba says without a folder it may write
+        numba.njit(function, cache=True)
+    assert kept(function)(14) == 42
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX limits")
+def test_where_the_disk_is_full_a_loop_works_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    loop = kept(tripled)
+    with full_disk(0):
+        assert loop(14) == 42
+    assert not list(tmp_path.rglob("*.nbc"))
+
+
+def test_a_cache_that_cannot_be_read_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    assert kept(tripled)(14) == 42
+    (index,) = tmp_path.rglob("*.nbi")
+    index.unlink()
+    index.mkdir()  # whoever reads or writes it fails, root too
+    assert kept(tripled)(14) == 42
 
 
 def test_nobody_reads_or_writes_while_another_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

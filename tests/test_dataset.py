@@ -18,7 +18,7 @@ from isca_gui.core.dataset import Dataset, DatasetError, Entry, generate, pictur
 from isca_gui.core.distortions import DISTORTIONS, TABLE
 from isca_gui.core.progress import Progress, run
 from isca_gui.core.settings import DatasetSpec, SettingsError, parse_levels
-from isca_gui.core.strength import distort
+from isca_gui.core.strength import UnreachableError, distort
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -264,6 +264,42 @@ def test_closing_stops_the_work_at_once(reports: int) -> None:
 
 
 # ---------------------------------------------------------------------------------------------- Dataset
+
+
+NO_PICTURES = {
+    "8 bits": np.full((9, 9), 128, np.uint8),
+    "0 to 255": np.full((9, 9), 128.0),
+    "negative": np.full((9, 9), -0.1),
+    "not finite": np.full((9, 9), np.nan),
+    "colour": np.zeros((9, 9, 3)),
+    "empty": np.zeros((0, 9)),
+}
+
+
+@pytest.mark.parametrize("name", NO_PICTURES)
+def test_what_is_no_grey_picture_is_refused(name: str) -> None:
+    with pytest.raises(DatasetError, match="matrix of grey values from 0 to 1"):
+        run(generate(NO_PICTURES[name], DatasetSpec()))
+    with pytest.raises(ValueError, match="matrix of grey values from 0 to 1"):
+        distort(NO_PICTURES[name], "blur", 100.0, 0)
+
+
+@pytest.mark.parametrize("pair", ["gaussian-noise+blur", "contrast+luminance"])
+def test_a_mixture_is_not_promised_what_it_cannot_reach(pair: str) -> None:
+    """A lower level asks less of its first part, too: what the second reached then is no level to try."""
+    light = np.random.default_rng(0).random((33, 41))
+    picture = (0.02 * light if pair.endswith("blur") else 0.99 + 0.01 * light).astype(np.float32)
+    target, tried = 300.0, 0
+    while tried < 4:
+        made = run(generate(picture, DatasetSpec(kinds=(pair,), levels=(target,))))
+        (missed,) = made.unreachable
+        assert missed.maximum_mse < target
+        assert missed.reach == f"this picture stays below {missed.maximum_mse:.4g}"
+        target, tried = round(0.98 * missed.maximum_mse, 1), tried + 1
+        if target < 5:
+            break
+    with pytest.raises(UnreachableError, match=f"stays below MSE .* on this picture, not {target:g}"):
+        distort(picture, pair, target, 0)
 
 
 def test_dataset_refuses_what_does_not_fit() -> None:

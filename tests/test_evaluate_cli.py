@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from commands import full_disk
 
 from isca_gui.cli import evaluate as command
 from isca_gui.core import comparison, dataset_files, evaluation, image, samples
@@ -32,7 +33,16 @@ if TYPE_CHECKING:
 
 SIZE = 64
 FRESH_KEYS = [
-    *("pictures", "unreachable", "singles", "recall", "level_error", "level_correlation", "called_mixtures"),
+    *(
+        "pictures",
+        "unreachable",
+        "levels",
+        "singles",
+        "recall",
+        "level_error",
+        "level_correlation",
+        "called_mixtures",
+    ),
     *("called_unlike", "one_of_two", "top_two", "pairs", "unlike", "unlike_by_kind"),
 ]
 
@@ -191,6 +201,18 @@ def test_a_comparison_on_one_dataset(data: Path, isca: Callable[..., Done]) -> N
         assert float(line["singles"]) == row["fresh"]["singles"]
     assert (rows[0]["solver"], rows[0]["kernel"], rows[2]["kernel"]) == ("direct", "", "rbf")
     assert os.listdir() == ["t.csv"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX limits")
+def test_what_was_found_is_told_where_the_table_cannot_be_written(
+    data: Path, isca: Callable[..., Done]
+) -> None:
+    with full_disk(10):
+        done = isca("evaluate", data / "m.isca", "--csv", "t.csv")
+    assert done.code == 1
+    assert "of the distorted pictures are recognised" in done.out
+    assert done.err.splitlines()[-1] == "isca: 't.csv': File too large."
+    assert os.listdir() == []
 
 
 def test_the_table_of_a_comparison(data: Path, isca: Callable[..., Done]) -> None:

@@ -238,7 +238,8 @@ def test_the_plan_of_few_kinds(kinds: list[str], labels: list[str]) -> None:
 
 def test_fresh_pictures_are_those_of_the_plan(small: Dataset, model: Model) -> None:
     found = run(fresh(model, small.reference, 2, seed=3))
-    trials = plan(2, 3, small.classes[1:]) + plan_untrained(small.reference, 2, 3)
+    assert found.levels == (60, 900)  # those of the training pictures, not others
+    trials = plan(2, 3, small.classes[1:], (60, 900)) + plan_untrained(small.reference, 2, 3, (60, 900))
     assert len(trials) == 2 * (6 + 15 + 4)
     made = [outcome.trial for outcome in found.outcomes]
     assert made == [trial for trial in trials if trial in made]
@@ -262,13 +263,38 @@ def test_no_fresh_picture_is_a_training_picture(small: Dataset) -> None:
 
 
 def test_what_cannot_be_reached_is_counted() -> None:
-    """A picture with so little in it that it can hardly be blurred."""
+    """A picture with so little in it that it can hardly be blurred more than it was in training."""
     reference = (0.5 + 0.02 * np.random.default_rng(1).standard_normal((32, 32))).astype(np.float32)
-    made = run(generate(reference, DatasetSpec(kinds=("blur", "luminance"), levels=(5.0, 15.0)), 2))
+    most = float(reference.var()) * 255**2
+    levels = (round(0.95 * most, 1), 400.0)
+    made = run(generate(reference, DatasetSpec(kinds=("blur", "luminance"), levels=levels), 2))
+    assert made.labels == ("original", "blur", "luminance", "luminance")
     found = run(fresh(trained(made), reference, 2))
     assert found.unreachable >= 2
     assert not any(outcome.trial.label == "blur" for outcome in found.outcomes)
     assert found.recall.keys() == {"luminance"}
+
+
+def test_damage_that_does_nothing_is_no_trial() -> None:
+    """A chart of black and white stays what it is with fewer grey levels, and is rightly called so."""
+    chart = (np.indices((96, 96)).sum(axis=0) // 8 % 2).astype(np.float32)
+    made = run(generate(chart, DatasetSpec(kinds=("blur", "impulse"), levels=(100.0, 300.0)), 2))
+    found = run(fresh(trained(made, TrainingSettings(method="pca")), chart, 2))
+    assert "posterisation" not in found.unlike_by_kind
+    assert found.unreachable >= 2
+    assert all(outcome.achieved > 10 for outcome in found.outcomes)
+
+
+@pytest.mark.parametrize("levels", [(2.0, 40.0), (1000.0, 2500.0), (200.0,)])
+def test_fresh_pictures_have_the_levels_that_were_trained(small: Dataset, levels: tuple[float, ...]) -> None:
+    spec = DatasetSpec(kinds=("blur", "gaussian-noise"), levels=levels)
+    model = trained(run(generate(small.reference, spec, 2)), TrainingSettings(method="pca"))
+    found = run(fresh(model, small.reference, 3))
+    low, high = found.levels
+    assert (low, high) == pytest.approx((levels[0], levels[-1]), rel=0.02)
+    known = [outcome for outcome in found.outcomes if outcome.trial.label not in untrained.UNTRAINED]
+    assert known
+    assert all(0.95 * low <= outcome.achieved <= 1.05 * high for outcome in known)
 
 
 def test_a_constant_reference_is_no_accident() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import random
 import signal
@@ -14,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from commands import full_disk
 
 from isca_gui.core import files
 
@@ -135,6 +138,34 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mon
         put(path, b"new")
     assert path.read_bytes() == b"old"
     assert names(tmp_path) == ["file"]
+
+
+def test_an_error_without_a_name_gets_that_of_the_file(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="too large") as caught, full_disk(10):
+        put(tmp_path / "file", bytes(20))
+    assert caught.value.filename == str(tmp_path / "file")
+
+
+@pytest.mark.parametrize("reason", [errno.EINVAL, errno.EACCES, errno.ENOTSUP, errno.EIO, errno.ENOSPC])
+def test_a_folder_that_cannot_be_flushed_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: int
+) -> None:
+    """What a drive cannot do at all, as some network drives, or may not; but a broken disk is told."""
+    flush = os.fsync
+
+    def as_such_a_drive(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(reason, os.strerror(reason))
+        flush(descriptor)
+
+    monkeypatch.setattr(os, "fsync", as_such_a_drive)
+    broken = reason in (errno.EIO, errno.ENOSPC)
+    with pytest.raises(OSError) if broken else contextlib.nullcontext():  # noqa: PT011
+        put(tmp_path / "file", b"new")
+    with pytest.raises(OSError) if broken else contextlib.nullcontext():  # noqa: PT011
+        with files.replacing_folder(tmp_path / "folder") as folder:
+            (folder / "inside").write_bytes(b"new")
+    assert broken or names(tmp_path) == ["file", "folder"]
 
 
 def test_a_folder_is_not_replaced_by_a_file(tmp_path: Path) -> None:

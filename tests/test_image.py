@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -22,6 +23,7 @@ import numpy as np
 import pictures as p
 import pytest
 import tifffile
+from commands import full_disk
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageFile, PngImagePlugin
@@ -166,6 +168,24 @@ gif_first = p.pillow(
 )
 
 
+def turned_by(kind: int, value: bytes) -> bytes:
+    """An EXIF block whose word on how to turn the picture is of some kind: 2 text, 7 unknown, 11 float."""
+    return b"MM\0*\0\0\0\x08\0\x01" + struct.pack(">HHI", 274, kind, len(value)) + value + bytes(4)
+
+
+BAD_EXIF = {
+    "no-header": b"no such thing",
+    "cut-off": b"MM\0*",
+    "text": turned_by(2, b"top\0"),
+    "unknown": turned_by(7, b"\6\0\0\0"),
+    "nan": b"MM\0*\0\0\0\x08\0\x01" + struct.pack(">HHIf", 274, 11, 1, float("nan")) + bytes(4),
+}
+
+
+def png_with_exif(data: bytes) -> bytes:
+    return p.png(p.GREY8, chunks=((b"eXIf", data),))
+
+
 def frames(kind: str, **options: Any) -> bytes:
     more = [Image.fromarray(255 - p.RGB8), Image.fromarray(p.RGB8 // 2)]
     return p.pillow(p.RGB8, kind, save_all=True, append_images=more, **options)
@@ -307,6 +327,10 @@ CASES = [
         lambda: p.png(p.GREY8, chunks=((b"eXIf", b"MM\0*\xff\xff\xff\xff"),)),
         Right(grey8),
         warns=True,
+    ),
+    *(
+        Case(f"png-exif-{name}.png", functools.partial(png_with_exif, data), Right(grey8), warns=True)
+        for name, data in BAD_EXIF.items()
     ),
     Case("png-exif-9.png", lambda: p.png(p.GREY8, chunks=((b"eXIf", p.exif(9)),)), Right(grey8), warns=True),
     Case("png-text-bomb.png", png_text_bomb, RightOrRefused(grey8)),
@@ -1221,6 +1245,23 @@ def test_saves_any_layout(tmp_path: Path, save: Callable[..., None], options: di
         save(first, picture, **options)
         save(second, np.ascontiguousarray(picture, dtype=np.float32), **options)
         assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX limits")
+@pytest.mark.parametrize(("save", "options"), SAVERS)
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
+def test_a_disk_that_fills_up_leaves_the_old_picture(
+    tmp_path: Path, save: Callable[..., None], options: dict[str, Any], share: float
+) -> None:
+    path, other = tmp_path / "saved", np.random.default_rng(0).random((64, 80), dtype=np.float32)
+    save(path, other, **options)
+    size = path.stat().st_size
+    save(path, p.UNIT, **options)
+    before = path.read_bytes()
+    with refusal(path), full_disk(int(share * size)):
+        save(path, other, **options)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
 
 
 @pytest.mark.parametrize(("save", "options"), SAVERS)

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -448,6 +449,19 @@ def test_a_folder_with_other_files_is_refused(
     assert (tmp_path / content).read_text() == "mine"
     with pytest.raises(PaperError, match="is a file"):
         run(paper.reproduce(small, tmp_path / content, quick=True))
+
+
+def test_without_its_work_folder_a_finished_reproduction_is_still_ours(
+    whole: tuple[paper.Results, list[Progress]], document: dict[str, Any], tmp_path: Path
+) -> None:
+    """It may be removed then: its own note says so."""
+    shutil.copytree(whole[0].report.parent, tmp_path / "out", ignore=shutil.ignore_patterns("work"))
+    assert paper_work.open_folder(tmp_path / "out") == tmp_path / "out"
+    paper_work.check_finished(tmp_path / "out", document["reference_sha256"], True)
+    shutil.rmtree(tmp_path / "out" / "work")
+    (tmp_path / "out" / "results.json").write_text('{"program": "another"}')
+    with pytest.raises(PaperError, match="holds other files"):
+        paper_work.open_folder(tmp_path / "out")
 
 
 def test_a_mark_that_is_no_text_is_not_ours(small: NDArray[np.float32], tmp_path: Path) -> None:

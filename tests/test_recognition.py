@@ -214,13 +214,18 @@ class Literal:
         self, index: int, point: np.ndarray, descriptor: str, leave_out: int | None
     ) -> list[tuple[float, int]]:
         """Distance and number of every training picture that may be a neighbour."""
-        weights, reference = self.factors(index, descriptor), self.points[index][0]
+        weights = self.factors(index, descriptor)
         found = []
         for number, other in enumerate(self.points[index]):
-            if number == leave_out or (number > 0 and np.abs(other - reference).max() <= TIE):
+            if number == leave_out or self.untouched(index, number):
                 continue
             found.append((math.sqrt(math.fsum((weights * (other - point)) ** 2)), number))
         return sorted(found)
+
+    def untouched(self, index: int, number: int) -> bool:
+        """Tell whether a training picture left a block as it was: no example of damage there."""
+        points = self.points[index]
+        return number > 0 and bool(np.abs(points[number] - points[0]).max() <= TIE)
 
     def vote(self, found: list[tuple[float, int]], k: int) -> tuple[int, float, dict[str, float]]:
         """Give the winner, how far it is from being a tie, and the distance to every class."""
@@ -233,6 +238,8 @@ class Literal:
         best = min(nearest, key=lambda label: (-counts[label], nearest[label]))
         first, second, *_ = [*sorted(nearest.values()), math.inf, math.inf]
         edge = found[k][0] - found[k - 1][0] if len(found) > k > 1 else math.inf
+        if nearest.get("original") == first and second - first > TIE:  # the only picture of its class
+            return 0, second - first - TIE, nearest
         if second - first <= TIE:
             return UNDECIDED, min(abs(second - first - TIE), edge), nearest
         return self.classes.index(best), min(second - first - TIE, edge), nearest
@@ -242,8 +249,8 @@ class Literal:
         weights = self.factors(index, descriptor)
         members = [
             weights * point
-            for point, label in zip(self.points[index], self.labels, strict=True)
-            if label == self.classes[winner]
+            for number, (point, label) in enumerate(zip(self.points[index], self.labels, strict=True))
+            if label == self.classes[winner] and not self.untouched(index, number)
         ]
         if len(members) == 1:
             return (1.0 if distance <= TIE else 0.5), abs(distance - TIE)
@@ -822,10 +829,74 @@ def test_two_distortions_of_a_page_that_is_mostly_white_are_named() -> None:
     page[8:40, 8:88] = np.random.default_rng(0).random((32, 80)) < 0.6
     levels = tuple(90.0 * number for number in range(1, 11))
     recogniser = Recogniser(trained(run(generate(page, DatasetSpec(levels=levels), 2)), METHODS["pca"]))
-    assert np.median(recogniser.neighbours.usual()) < 0.05 * recogniser.neighbours.spacing()
+    usual = recogniser.neighbours.usual()
+    assert np.median(np.where(np.isfinite(usual), usual, 0)) < 0.05 * recogniser.neighbours.spacing()
     for pair in ("blur+jpeg", "blur+gaussian-noise"):
         verdict = recogniser.recognise(distorted(page, pair, 500.0)).verdict
         assert set(verdict.parts) == set(pair.split("+")), verdict.sentence
+
+
+@pytest.fixture(scope="module")
+def crop() -> np.ndarray:
+    return (data.camera()[100:196, 180:276] / 255).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def crop_model(crop: np.ndarray) -> Model:
+    return trained(run(generate(crop, DatasetSpec(), 2)), METHODS["pca"])
+
+
+@pytest.mark.parametrize("k", [1, 3, 9])
+def test_the_reference_is_not_outvoted_by_the_many(k: int, crop: np.ndarray, crop_model: Model) -> None:
+    recogniser = Recogniser(crop_model, neighbours=k)
+    assert recogniser.recognise(crop).verdict.shares["original"] == 1
+    half = crop.copy()
+    half[:, :48] = distorted(crop, "blur", 300.0)[:, :48]
+    found = recogniser.recognise(half)
+    untouched = crop_model.grid.split(half == crop).all(axis=1)
+    assert untouched.mean() >= 0.5
+    assert (found.winner[untouched] == 0).all()
+    assert found.verdict.label == "blur"
+    noise = np.random.default_rng(0).standard_normal(crop.shape, np.float32)
+    faint = np.clip(crop + np.float32(0.3 / 255) * noise, 0, 1)
+    assert recogniser.recognise(faint).verdict.sentence.startswith("No damage found")
+
+
+def test_sparse_impulses_are_not_unlike_those_trained(crop: np.ndarray, crop_model: Model) -> None:
+    """Most blocks of its training pictures are untouched: how near those are to each other says nothing."""
+    recogniser = Recogniser(crop_model)
+    for number in range(15):
+        verdict = recogniser.recognise(distorted(crop, "impulse", 45.0 + number, number)).verdict
+        assert (verdict.label, verdict.unlike) == ("impulse", False), verdict
+
+
+def test_faint_damage_is_judged_as_strong_damage_is(crop: np.ndarray) -> None:
+    """The same strengths, all of them a hundred times weaker, are no more unusual."""
+    kinds, unusual = ("contrast", "luminance", "blur", "gaussian-noise"), []
+    for scale in (1.0, 100.0):
+        spec = DatasetSpec(kinds=kinds, levels=tuple(scale * number / 10 for number in range(1, 31)))
+        recogniser = Recogniser(trained(run(generate(crop, spec, 2)), METHODS["pca"]))
+        for kind, level in itertools.product(kinds, (0.15, 0.35, 0.85)):
+            verdict = recogniser.recognise(distorted(crop, kind, scale * level)).verdict
+            assert (verdict.label, verdict.unlike) == (kind, False), verdict
+            assert verdict.severity == pytest.approx(scale * level, rel=0.1)
+            unusual.append(verdict.unusual)
+            if kind == "blur" and scale == 1:
+                assert f"strength about MSE {level}." in verdict.sentence
+    assert unusual[:12] == pytest.approx(unusual[12:], abs=0.3)
+
+
+def test_two_distortions_with_as_many_blocks_each_are_both_named() -> None:
+    """The plainest mixture there is: half the blocks for one, half for the other."""
+    brick = (data.brick()[100:164, 180:244] / 255).astype(np.float32)
+    recogniser = Recogniser(trained(run(generate(brick, DatasetSpec(), 2)), METHODS["pca"]))
+    verdict = recogniser.recognise(
+        distorted(brick, "jpeg+gaussian-noise", 414.09033107925177, 560411855)
+    ).verdict
+    assert verdict.shares["jpeg"] == verdict.shares["gaussian-noise"] > 0.4
+    assert set(verdict.parts) == {"jpeg", "gaussian-noise"}
+    assert verdict.sentence.startswith("Two distortions together: ")
+    assert "Gaussian noise" in verdict.sentence  # a person's name, also in the middle
 
 
 def test_halves_that_disagree_are_undecided_and_said_to_be() -> None:

@@ -300,6 +300,12 @@ def test_no_model_is_written_into_the_dataset(data: Path, isca: Callable[..., Do
     assert sorted(os.listdir(data)) == before
 
 
+def test_a_link_to_nowhere_is_refused_before_the_training(data: Path, isca: Callable[..., Done]) -> None:
+    Path("latest.isca").symlink_to("not-mounted/m.isca")
+    done = isca("train", data / "set", "-o", "latest.isca", "--method", "pca")
+    assert (done.code, "There is no folder" in done.err, "done" in done.err) == (1, True, False)
+
+
 def test_what_is_no_dataset(data: Path, isca: Callable[..., Done]) -> None:
     Path("empty").mkdir()
     Path("m.isca").write_text("no model", encoding="utf-8")

@@ -188,7 +188,6 @@ def _maps(args: argparse.Namespace, names: list[str]) -> dict[str, str]:
         folder, pattern = pattern, os.path.join(pattern, f"{NAME}-map.png")
     elif NAME not in pattern and len(names) > 1:
         raise SettingsError(f"--map: for {len(names)} pictures '{pattern}' must be a folder or hold {NAME}")
-    folders = {os.path.realpath(each): each for each in args.images if os.path.isdir(each)}
     maps, owners = {}, {os.path.realpath(each): each for each in (args.model, *map(_file, names))}
     read = set(owners)
     for name in dict.fromkeys(names):
@@ -196,15 +195,14 @@ def _maps(args: argparse.Namespace, names: list[str]) -> dict[str, str]:
         place = os.path.realpath(maps[name])
         if place in read:
             raise SettingsError(f"--map: '{maps[name]}' is read as well; choose other files to write")
-        if os.path.dirname(place) in folders:
-            among = folders[os.path.dirname(place)]
-            raise SettingsError(f"--map: in '{among}' maps would be taken for pictures; choose another")
         if owners.setdefault(place, name) != name:
             raise SettingsError(f"--map: '{owners[place]}' and '{name}' would both be drawn to {maps[name]}")
     if folder is not None:
         os.makedirs(folder, exist_ok=True)
     for path in {os.path.dirname(path): path for path in maps.values()}.values():  # one of each folder
         common.check_written(path, (".png",), ())
+        if os.path.dirname(os.path.realpath(path)) in map(os.path.realpath, args.images):
+            raise SettingsError(f"--map: '{path}' would be taken for a picture of its folder; choose another")
     return maps
 
 

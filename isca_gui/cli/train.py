@@ -148,7 +148,7 @@ def _check_target(args: argparse.Namespace) -> None:
     from isca_gui.core.settings import SettingsError
 
     target = Path(args.output)
-    folder = Path(os.path.realpath(target)).parent  # of a link, the folder that is written to
+    folder = Path(os.path.realpath(target) if target.is_symlink() else target).parent
     if target.suffix.lower() != SUFFIX:
         raise SettingsError(f"'{target}' must end in {SUFFIX}")
     if not folder.is_dir():

@@ -313,9 +313,14 @@ def sizes(picture: NDArray[Any], height: int, width: int) -> str:
 
 def title(label: str) -> str:
     """Name a label, single or mixed, for a person."""
-    names = [DISTORTIONS[part].title if part in DISTORTIONS else part for part in parts_of(label)]
-    return " and ".join([names[0], *(name[0].lower() + name[1:] if name[1:2].islower() else name
-                                     for name in names[1:])])  # fmt: skip
+    first, *others = [DISTORTIONS[part].title if part in DISTORTIONS else part for part in parts_of(label)]
+    return " and ".join([first, *map(_inside, others)])
+
+
+def _inside(name: str) -> str:
+    """Write a name in the middle of a sentence; abbreviations and Gauss keep their capitals."""
+    kept = not name[1:2].islower() or name.startswith("Gauss")
+    return name if kept else name[0].lower() + name[1:]
 
 
 def sentence(verdict: Verdict, *, identical: bool = False) -> str:
