@@ -28,7 +28,7 @@ _MARK, _MARK_TEXT = "README.txt", (
     "ISCA Studio keeps here what `isca reproduce` has finished, so that it can go on after an interruption.\n"
     "When report.html is written this folder is no longer needed and may be removed.\n"
 )  # fmt: skip
-_SCHEMA = 2  # raise it when the same settings give other figures
+_SCHEMA = 3  # raise it when the same settings give other figures
 _MOST_BYTES = 64 * 2**20
 
 
