@@ -25,7 +25,7 @@ from isca_gui.recognising import Recognising
 from isca_gui.session import Reference, Run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
+    from collections.abc import Callable, Generator, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -193,7 +193,20 @@ class Actions(QObject):
         """Stop the training and keep the model of the last whole epoch."""
         self._jobs.stop("training")
 
-    def evaluate(self, run_number: int) -> None:
+    def evaluate_all(self, run_numbers: Sequence[int]) -> None:
+        """Evaluate runs one after the other until one is stopped: each takes all cores.
+
+        Those that somebody has evaluated by themselves meanwhile are passed over.
+        """
+        runs = filter(None, map(self._session.run_of, run_numbers))
+        left = [run.number for run in runs if run.evaluation is None and not self._evaluating(run.number)]
+        if left:
+            self.evaluate(left[0], then=lambda: self.evaluate_all(left[1:]))
+
+    def _evaluating(self, run_number: int) -> bool:
+        return self._jobs.running(f"evaluation {run_number}")
+
+    def evaluate(self, run_number: int, then: Callable[[], None] | None = None) -> None:
         """Find out how often each training picture would be recognised if it were not known."""
         run = self._session.run_of(run_number)
         if run is None:
@@ -208,8 +221,12 @@ class Actions(QObject):
             current = self._session.run_of(run_number)
             if current is not None:
                 self._session.replace_run(replace(current, evaluation=result))
+            if then is not None:
+                then()
 
-        self._jobs.start(f"evaluation {run_number}", f"Evaluating {run.name}", make, done=done)
+        failed = (lambda _: then()) if then is not None else None
+        title = f"Evaluating {run.name}"
+        self._jobs.start(f"evaluation {run_number}", title, make, done=done, failed=failed)
 
     def save_model(self, run: Run | int, path: str | os.PathLike[str]) -> None:
         """Write a run's model to a file."""

@@ -16,9 +16,14 @@ def ask_name(parent: QWidget, title: str, proposed: str, suffix: str, wanted: st
     chosen, _ = QFileDialog.getSaveFileName(parent, title, proposed, wanted)
     if not chosen:
         return ""
-    stem = chosen[: -len(suffix)] if chosen.lower().endswith(suffix) else chosen
-    path = f"{stem}{suffix}"
+    path = with_ending(chosen, suffix)
     return os.path.abspath(path) if may_write(parent, title, path, chosen) else ""
+
+
+def with_ending(chosen: str, suffix: str) -> str:
+    """Give a name with its ending; any other point, as in "camera v1.5", is part of the name."""
+    stem = chosen[: -len(suffix)] if chosen.lower().endswith(suffix) else chosen
+    return f"{stem}{suffix}"
 
 
 def may_write(parent: QWidget, title: str, path: str, chosen: str) -> bool:

@@ -196,6 +196,12 @@ def test_isca_beats_the_baselines_in_its_own_measure():
 
 
 @pytest.mark.parametrize("method", METHODS)
+def test_the_time_is_told(method):
+    model = run(training.train(dataset_of(pictures()), TrainingSettings(method, epochs=2)))
+    assert 0 < model.steps[-1].seconds <= model.state.seconds
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_shapes_are_the_same_for_all_methods(method):
     stack = pictures(images=6, height=21, width=19)  # nine blocks, the last ones continued
     model = run(training.train(dataset_of(stack), TrainingSettings(method, kernel="rbf", epochs=2)))

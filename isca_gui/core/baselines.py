@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,7 @@ def pca(
     problem: Problem, settings: TrainingSettings, workers: Workers
 ) -> Generator[Step | Tick, bool | None, tuple[Result, Array]]:
     """Find the leading eigenvectors of every block's covariance over the images, and the mean it is about."""
+    begun = time.perf_counter()
     basis = np.empty((problem.count, problem.width, settings.components), problem.dtype)
     offset = np.empty((problem.count, problem.width), problem.dtype)
 
@@ -37,7 +39,7 @@ def pca(
             basis[here] = _signed(_leading(centred, settings.components))
 
     finished = yield from workers.each(work, len(problem.slices), 1)
-    result = yield from _finish(problem, basis, workers, offset, finished=finished)
+    result = yield from _finish(problem, basis, workers, begun, offset, finished=finished)
     return result, offset
 
 
@@ -45,23 +47,26 @@ def kernel_pca(
     problem: Problem, settings: TrainingSettings, workers: Workers
 ) -> Generator[Step | Tick, bool | None, Result]:
     """Take the leading Mercer coordinates: they are sorted by their eigenvalues already."""
+    begun = time.perf_counter()
     basis = np.zeros((problem.count, problem.width, settings.components), problem.dtype)
     basis[:, np.arange(settings.components), np.arange(settings.components)] = 1
-    return (yield from _finish(problem, basis, workers, finished=True))
+    return (yield from _finish(problem, basis, workers, begun))
 
 
 def random(
     problem: Problem, settings: TrainingSettings, workers: Workers
 ) -> Generator[Step | Tick, bool | None, Result]:
     """Draw a random subspace for every block."""
+    begun = time.perf_counter()
     shape = (problem.count, problem.width, settings.components)
     basis = polar(np.random.default_rng(settings.seed).standard_normal(shape))
-    return (yield from _finish(problem, basis.astype(problem.dtype), workers, finished=True))
+    return (yield from _finish(problem, basis.astype(problem.dtype), workers, begun))
 
 
 def _finish(
-    problem: Problem, basis: Array, workers: Workers, offset: Array | None = None, *, finished: bool
-) -> Generator[Step | Tick, bool | None, Result]:
+    problem: Problem, basis: Array, workers: Workers, begun: float, offset: Array | None = None,
+    *, finished: bool = True,
+) -> Generator[Step | Tick, bool | None, Result]:  # fmt: skip
     """Measure how far blocks are from their reconstructions, in the same units as ISCA."""
     figures = np.zeros(problem.count)
 
@@ -75,8 +80,9 @@ def _finish(
     finished = finished and (yield from workers.each(work, len(problem.slices), 1))
     if not finished:
         raise Cancelled(f"Stopped before {problem.count} blocks were done; there is no model to keep.")
-    state = State(basis, basis, np.zeros_like(basis), epoch=1)
-    step = Step(1, float(figures.mean()), float(figures.mean()))
+    seconds = time.perf_counter() - begun
+    state = State(basis, basis, np.zeros_like(basis), epoch=1, seconds=seconds)
+    step = Step(1, float(figures.mean()), float(figures.mean()), seconds=seconds)
     yield step
     return Result(state, CONVERGED, (step,))
 

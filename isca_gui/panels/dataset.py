@@ -78,7 +78,7 @@ class DatasetPanel(StepPanel):
         self.to_box = MseBox("Last level", "The strongest distortion.", 900)
         self.step_box = MseBox("Step between levels", "From one level to the next.", 45)
         self.list_edit = QLineEdit()
-        describe(self.list_edit, "List of levels", "MSE levels with commas between, such as 45, 90, 200.")
+        describe(self.list_edit, "List of levels", "Rising MSE levels, commas between them: 22.5, 45, 90.")
         self.level_pages = QStackedWidget()
         self.seed_box = SeedBox("Seed of the noise", "The same seed gives the same noise again.")
         self.problem_label = QLabel()
@@ -187,17 +187,26 @@ class DatasetPanel(StepPanel):
 
     def _wanted(self) -> DatasetSpec:
         """Read the fields; raises SettingsError for what makes no sense."""
-        kinds = tuple(name for name, box in self.kind_boxes.items() if box.isChecked())
-        mixtures = tuple(kind for kind in self.session.spec.kinds if kind not in DISTORTIONS)
-        return replace(
-            self.session.spec, kinds=kinds + mixtures, levels=self._levels(), seed=self.seed_box.value()
-        )
+        spec = self.session.spec
+        mixtures = tuple(kind for kind in spec.kinds if kind not in DISTORTIONS)
+        kinds = tuple(name for name, box in self.kind_boxes.items() if box.isChecked()) + mixtures
+        if set(kinds) == set(spec.kinds):
+            kinds = spec.kinds  # boxes have no order; in another one the dataset would not be the same
+        return replace(spec, kinds=kinds, levels=self._levels(), seed=self.seed_box.value())
 
     def _levels(self) -> tuple[float, ...]:
         if self.mode_box.currentIndex() == 1:
-            return parse_levels(self.list_edit.text())
+            return self._listed_levels()
         ends = (self.from_box, self.to_box, self.step_box)
         return parse_levels(":".join(repr(box.value()) for box in ends))
+
+    def _listed_levels(self) -> tuple[float, ...]:
+        """Read the list; one that does not rise is more likely a comma before decimals than meant so."""
+        levels = parse_levels(self.list_edit.text())
+        if levels != tuple(sorted(levels)) and levels != self.session.spec.levels:
+            read = ", ".join(map(number_text, levels))
+            raise SettingsError(f"the levels {read} do not rise; before decimals write a point, as in 22.5")
+        return levels
 
     def _show_problem(self, text: str) -> None:
         self.problem_label.setText(text)

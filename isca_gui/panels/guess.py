@@ -8,12 +8,14 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from isca_gui import theme
-from isca_gui.core.distortions import TABLE, level_text
+from isca_gui.core.distortions import TABLE
 from isca_gui.panels.preview import chip
+from isca_gui.panels.short_words import in_short
 from isca_gui.panels.step import describe
 
 if TYPE_CHECKING:
     from isca_gui.actions import Actions
+    from isca_gui.core.recognition import Verdict
     from isca_gui.session import Session, Tested
 
 ASK = "What was done to this picture? Look at it in the vote map, then choose, or press Reveal."
@@ -71,15 +73,10 @@ class GuessBar(QWidget):
         self.setVisible(guessed or asked)
 
     def _compared(self, test: Tested) -> str:
-        kinds, _ = truth_of(test)
-        found = test.verdict
-        program = _title("+".join(found.parts) or found.label) if found is not None else "nothing yet"
-        right = found is not None and set(found.parts) == set(kinds)
-        strength = f", MSE about {level_text(found.severity)}" if found is not None and found.severity else ""
         mine = self._guesses[_key(test)]
         lines = [
-            f"You said {_title(mine)}: {_mark(mine in kinds)}.",
-            f"The program says {program}{strength}: {_mark(right)}.",
+            f"You said {_title(mine)}: {_mark(mine in truth_of(test)[0])}.",
+            f"The program says {_answer(test.verdict)}: {_mark(_right(test))}.",
         ]
         yours, its, of = self.score()
         if of > 1:
@@ -90,10 +87,7 @@ class GuessBar(QWidget):
         """Give how often the person and the program were right, and of how many."""
         asked = [test for test in self._session.tested if _key(test) in self._guesses and not test.secret]
         yours = sum(self._guesses[_key(test)] in truth_of(test)[0] for test in asked)
-        its = sum(
-            test.verdict is not None and set(test.verdict.parts) == set(truth_of(test)[0]) for test in asked
-        )
-        return yours, its, len(asked)
+        return yours, sum(map(_right, asked)), len(asked)
 
 
 def _key(test: Tested) -> tuple[int, str]:
@@ -105,6 +99,21 @@ def truth_of(test: Tested) -> tuple[tuple[str, ...], str]:
     """Give the kinds that are in a picture that was made here, and its MSE in words."""
     kinds, _, level = test.whole_truth.partition(theme.AT)
     return tuple(kinds.split("+")), level
+
+
+def _right(test: Tested) -> bool:
+    """Whether the program found exactly what was done: of kinds it knows, none is unlike all of them."""
+    found = test.verdict
+    return found is not None and not found.unlike and set(found.parts) == set(truth_of(test)[0])
+
+
+def _answer(found: Verdict | None) -> str:
+    if found is None:
+        return "nothing yet"
+    if found.unlike:
+        return "it is unlike anything trained on"
+    what, strength = in_short(found)
+    return f"{_title(what)}, MSE about {strength}" if strength and found.severity else _title(what)
 
 
 def _mark(right: bool) -> str:

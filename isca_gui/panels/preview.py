@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QLocale, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QSlider, QVBoxLayout, QWidget
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SIDE = 104
 _HIGHEST = 2000
+_POINT = QLocale.c()
+_POINT.setNumberOptions(QLocale.NumberOption.OmitGroupSeparator | QLocale.NumberOption.RejectGroupSeparator)
 
 _WORDS = "The preview shows one kind at the chosen error."
 
@@ -43,10 +45,11 @@ class KindBox(QComboBox):
 
 
 class MseBox(QDoubleSpinBox):
-    """A mean squared error."""
+    """A mean squared error; point and comma both stand before its decimal, whatever the system's language."""
 
     def __init__(self, name: str, sentence: str, value: float) -> None:
         super().__init__()
+        self.setLocale(_POINT)
         self.setRange(0.1, 65025)
         self.setDecimals(1)
         self.setSingleStep(5)
@@ -55,6 +58,10 @@ class MseBox(QDoubleSpinBox):
         self.setButtonSymbols(QDoubleSpinBox.ButtonSymbols.NoButtons)
         self.setMaximumWidth(62)
         describe(self, name, f"{sentence} Mean squared error on the 0 to 255 scale, 0.1 to 65025.")
+
+    def validate(self, text: str, place: int) -> object:
+        """Write a comma as a point: between thousands, as Qt reads it, 22,5 would be ten times as much."""
+        return super().validate(text.replace(",", "."), place)
 
 
 class PreviewBox(QWidget):

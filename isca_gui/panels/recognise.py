@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QIcon
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFileDialog,
@@ -17,10 +17,10 @@ from PySide6.QtWidgets import (
 
 from isca_gui import theme
 from isca_gui.actions import PICTURE_FILTER
-from isca_gui.core.distortions import UNDECIDED_LABEL, level_text, parts_of
 from isca_gui.file_names import ask_name
 from isca_gui.panels.guess import ASK, GuessBar
 from isca_gui.panels.preview import KindBox, MseBox, chip
+from isca_gui.panels.short_words import in_short
 from isca_gui.panels.step import (
     DONE,
     EMPTY,
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QDragEnterEvent, QDropEvent
 
     from isca_gui.actions import Actions
-    from isca_gui.core.recognition import Verdict
     from isca_gui.jobs import JobRunner
     from isca_gui.session import Session, Tested
 
@@ -56,8 +55,6 @@ _REVEAL = "Tell what was really done to the mystery picture."
 _AGAIN = "Recognise all pictures once more, with the run selected now."
 _REMOVE = "Take the selected picture off the list."
 _SAVE = "Save what was recognised in all pictures as a table (CSV), as isca classify writes it."
-_NUMBER = Qt.ItemDataRole.UserRole
-_UNLIKE = "unlike any"
 _NO_REFERENCE = "There is no reference picture yet."
 
 
@@ -153,35 +150,28 @@ class RecognisePanel(StepPanel):
     # --- the list -------------------------------------------------------------------------------------------
 
     def _on_tested_changed(self) -> None:
-        """Show all pictures; where some have only been added, what is there stays."""
+        """Show all pictures; rows that are the same stay as they are, so that nothing jumps."""
         rows: list[Tested | Refused] = sorted(
             (*self.session.tested, *self.session.refused), key=lambda each: each.number
         )
-        same = 0
-        while same < min(len(rows), len(self._shown)) and rows[same] is self._shown[same]:
-            same += 1
         self._filling = True
-        while self.list.topLevelItemCount() > same:
-            self.list.takeTopLevelItem(self.list.topLevelItemCount() - 1)
-        for each in rows[same:]:
-            self.list.addTopLevelItem(_refused(each) if isinstance(each, Refused) else self._item(each))
+        self._remove_rows({each.number for each in self._shown} - {each.number for each in rows})
+        for index, each in enumerate(rows):
+            item = self.list.topLevelItem(index)
+            if item is None or self._shown[index].number != each.number:
+                self.list.insertTopLevelItem(index, _written(QTreeWidgetItem(), each))
+                self._shown.insert(index, each)
+            elif self._shown[index] is not each:
+                _written(item, each)
         self._shown = rows
         self._filling = False
         self._on_tested_selected()
 
-    def _item(self, test: Tested) -> QTreeWidgetItem:
-        if test.secret:
-            return _secret(test)
-        found = test.verdict
-        item = QTreeWidgetItem([test.name, *(_in_short(found) if found is not None else ("not yet", ""))])
-        item.setData(0, _NUMBER, test.number)
-        if found is not None:
-            if not found.unlike:
-                item.setIcon(1, chip(found.label))
-            item.setToolTip(1, found.sentence)
-        item.setToolTip(0, test.path or test.name)
-        item.setTextAlignment(2, Qt.AlignmentFlag.AlignRight)
-        return item
+    def _remove_rows(self, numbers: set[int]) -> None:
+        for index in reversed(range(len(self._shown))):
+            if self._shown[index].number in numbers:
+                self.list.takeTopLevelItem(index)
+                del self._shown[index]
 
     def changeEvent(self, event: QEvent) -> None:
         """Follow a change between light and dark."""
@@ -205,8 +195,8 @@ class RecognisePanel(StepPanel):
         test = self.session.test
         self._filling = True
         for index, each in enumerate(self._shown):
-            item = self.list.topLevelItem(index)
-            if each is test and item is not None:
+            item = self.list.topLevelItem(index) if each is test else None
+            if item is not None:
                 self.list.setCurrentItem(item)
         self._filling = False
         self._refresh()
@@ -307,28 +297,25 @@ def _words(test: Tested | None) -> str:
     return f"{found}{truth}"
 
 
-def _in_short(found: Verdict) -> tuple[str, str]:
-    """Give what a verdict says and how strong that is, each in a word or two."""
-    if found.unlike:
-        return _UNLIKE, ""
-    unmixed = len(found.parts) > len(parts_of(found.label))  # how strong each of them is, nobody knows
-    strength = "" if unmixed or found.label == UNDECIDED_LABEL else level_text(found.severity)
-    return "+".join(found.parts) or found.label, strength
-
-
-def _secret(test: Tested) -> QTreeWidgetItem:
-    item = QTreeWidgetItem([test.name, "guess first", ""])
-    item.setData(0, _NUMBER, test.number)
-    item.setToolTip(1, ASK)
-    return item
-
-
-def _refused(refused: Refused) -> QTreeWidgetItem:
-    item = QTreeWidgetItem([refused.name, "✗ failed", ""])
-    item.setData(0, _NUMBER, refused.number)
-    item.setToolTip(0, refused.path or refused.name)
-    item.setToolTip(1, refused.error)
-    item.setForeground(1, QColor(theme.shades().error))
+def _written(item: QTreeWidgetItem, each: Tested | Refused) -> QTreeWidgetItem:
+    """Write into a row what there is to say about a picture."""
+    icon, colour, found = QIcon(), None, None if isinstance(each, Refused) else each.verdict
+    if isinstance(each, Refused):
+        said, strength, tip, colour = "✗ failed", "", each.error, QColor(theme.shades().error)
+    elif each.secret:
+        said, strength, tip = "guess first", "", ASK
+    elif found is None:
+        said, strength, tip = "not yet", "", ""
+    else:
+        (said, strength), tip = in_short(found), found.sentence
+        icon = icon if found.unlike else chip(found.label)
+    for column, text in enumerate((each.name, said, strength)):
+        item.setText(column, text)
+    item.setData(1, Qt.ItemDataRole.ForegroundRole, colour)
+    item.setIcon(1, icon)
+    item.setToolTip(0, each.path or each.name)
+    item.setToolTip(1, tip)
+    item.setTextAlignment(2, Qt.AlignmentFlag.AlignRight)
     return item
 
 
@@ -341,6 +328,7 @@ def _list() -> QTreeWidget:
     made.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
     made.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
     made.header().setSectionResizeMode(2, QHeaderView.ResizeMode.ResizeToContents)
+    made.header().setResizeContentsPrecision(50)  # rows that are measured at every change of one
     made.header().setStretchLastSection(False)
     made.setFixedHeight(120)
     describe(made, "Tested pictures", "All pictures tested, with what was recognised and how strong it is.")

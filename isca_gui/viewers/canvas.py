@@ -248,9 +248,10 @@ class PictureCanvas(PlacedPicture):
             frame(painter, place.adjusted(-3, -3, 3, 3) if zoom < 6 else place)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Zoom about the pointer."""
+        """Zoom about the pointer; sideways, or at the end of a movement, a fitted picture stays fitted."""
         turns = event.angleDelta().y() / 120
-        self.set_zoom(self.zoom() * canvas_keys.ZOOM_STEP**turns, event.position())
+        if turns:
+            self.set_zoom(self.zoom() * canvas_keys.ZOOM_STEP**turns, event.position())
         event.accept()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

@@ -47,8 +47,15 @@ class PlacedPicture(QWidget):
         """Give the zoom that is shown now."""
         if not self.view.fitted or self._layer is None:
             return self.view.zoom
-        width, height = self._layer.size
-        ratio = self.devicePixelRatioF()
+        return self._fitting(self._layer.size)
+
+    def zoom_for(self, size: tuple[int, int]) -> float:
+        """Give the zoom at which a picture of a size will be shown; one of another size is shown whole."""
+        kept = not self.view.fitted and self.view.size in (None, size)
+        return self.view.zoom if kept else self._fitting(size)
+
+    def _fitting(self, size: tuple[int, int]) -> float:
+        (width, height), ratio = size, self.devicePixelRatioF()
         return max(min(self.width() * ratio / width, self.height() * ratio / height), SMALLEST_ZOOM)
 
     def target(self) -> QRectF:

@@ -91,7 +91,13 @@ class ComparisonViewer(Viewer):
 
     def redraw(self) -> None:
         """Fill the table; the best of each column is bold."""
-        self._runs = runs = self._in_order()
+        self._runs = self._in_order()
+        with run_tables.measured_once(self.table, SETTINGS):
+            self._fill(self._runs)
+        self.hint.setText(self._hint(self.session.runs))
+        self._update_button()
+
+    def _fill(self, runs: list[Run]) -> None:
         values = [figures(run) for run in runs]
         best = [_best(column, [row[column] for row in values]) for column in range(4)]
         self.table.setRowCount(len(runs))
@@ -105,8 +111,6 @@ class ComparisonViewer(Viewer):
             for column, figure in enumerate(found):
                 bold = figure is not None and figure == best[column]
                 self.table.setItem(row, 3 + column, _item(words(figure, column), right=True, bold=bold))
-        self.hint.setText(self._hint(self.session.runs))
-        self._update_button()
 
     def rows(self) -> list[tuple[object, ...]]:
         """Give the table for a file, in the order shown."""
@@ -117,8 +121,7 @@ class ComparisonViewer(Viewer):
 
     def evaluate(self) -> None:
         """Evaluate all runs that have not been."""
-        for run in self._missing():
-            self.actions_.evaluate(run.number)
+        self.actions_.evaluate_all([run.number for run in self._missing()])
 
     # --- inside -----------------------------------------------------------------------------------------
 

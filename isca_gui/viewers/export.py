@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QBuffer, QIODevice, QObject, Qt
-from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtCore import QBuffer, QIODevice, QObject, QRect, Qt
+from PySide6.QtGui import QColor, QGuiApplication, QImage, QPainter
 from PySide6.QtWidgets import QFileDialog, QMenu, QToolButton, QWidget
 
 from isca_gui.core import files
@@ -19,6 +19,8 @@ from isca_gui.file_names import may_write
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
+
+    from PySide6.QtCore import QSize
 
     from isca_gui.jobs import JobRunner
     from isca_gui.session import Session
@@ -225,6 +227,25 @@ def png(image: QImage) -> bytes:
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     image.save(buffer, "PNG")  # type: ignore[call-overload]
+    return bytes(buffer.data().data())
+
+
+def drawn_svg(title: str, size: QSize, paint: Callable[[QPainter], None]) -> bytes:
+    """Draw as SVG what a function paints."""
+    from PySide6.QtSvg import QSvgGenerator
+
+    buffer = QBuffer()
+    buffer.open(QIODevice.OpenModeFlag.WriteOnly)
+    generator = QSvgGenerator()
+    generator.setOutputDevice(buffer)
+    generator.setSize(size)
+    generator.setViewBox(QRect(0, 0, size.width(), size.height()))
+    generator.setTitle(title)
+    painter = QPainter(generator)
+    # Text takes its colour from the last change of the pen; black, which the first pen is, would be none.
+    painter.setPen(QColor("white"))
+    paint(painter)
+    painter.end()
     return bytes(buffer.data().data())
 
 

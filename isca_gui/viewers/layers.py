@@ -91,8 +91,8 @@ def pixel_image(pixels: Pixels) -> QImage:
 
 
 def scaled_thumbnail(picture: Picture, side: int) -> QImage:
-    """Make a small grey image by averaging, its longer side `side` pixels."""
-    step = max(1, max(picture.shape) // side)
+    """Make a small grey image by averaging, its longer side `side` pixels; of a narrow strip it is longer."""
+    step = max(1, min(max(picture.shape) // side, *picture.shape))
     rows, columns = (length // step * step for length in picture.shape)
     small = picture[:rows, :columns].reshape(rows // step, step, columns // step, step).mean(axis=(1, 3))
     return _image(_bytes(small))

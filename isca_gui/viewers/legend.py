@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QBuffer, QIODevice, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from isca_gui.core.votes_picture import look, swatch
+from isca_gui.viewers.export import drawn_svg
 from isca_gui.viewers.layers import pixel_image
 
 if TYPE_CHECKING:
@@ -111,20 +112,11 @@ class Legend(QWidget):
 
     def svg(self) -> bytes:
         """Draw it as SVG."""
-        from PySide6.QtSvg import QSvgGenerator
-
-        buffer = QBuffer()
-        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-        generator = QSvgGenerator()
         size = QSize(max(self.width(), 360), self.sizeHint().height())
-        generator.setOutputDevice(buffer)
-        generator.setSize(size)
-        generator.setViewBox(QRect(0, 0, size.width(), size.height()))
-        generator.setTitle("Share of the blocks per class")
-        painter = QPainter(generator)
-        self.paint(painter, QRect(0, 0, size.width(), size.height()), QColor("black"))
-        painter.end()
-        return bytes(buffer.data().data())
+        place = QRect(0, 0, size.width(), size.height())
+        return drawn_svg(
+            self.accessibleName(), size, lambda painter: self.paint(painter, place, QColor("black"))
+        )
 
 
 def percent(share: float) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QBuffer, QEvent, QIODevice, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QHelpEvent, QImage, QPainter, QPen
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from isca_gui import theme
 from isca_gui.core.distortions import ORIGINAL
 from isca_gui.core.votes_picture import look
+from isca_gui.viewers.export import drawn_svg
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QPointF
@@ -170,19 +171,9 @@ class ConfusionMatrix(QWidget):
 
     def svg(self) -> bytes:
         """Draw it as SVG."""
-        from PySide6.QtSvg import QSvgGenerator
-
-        buffer, size = QBuffer(), self.sizeHint()
-        buffer.open(QIODevice.OpenModeFlag.WriteOnly)
-        generator = QSvgGenerator()
-        generator.setOutputDevice(buffer)
-        generator.setSize(size)
-        generator.setViewBox(QRect(0, 0, size.width(), size.height()))
-        generator.setTitle(self.accessibleName())
-        painter = QPainter(generator)
-        self.paint(painter, size, QColor("white"), QColor("black"), QColor("#0B62C4"))
-        painter.end()
-        return bytes(buffer.data().data())
+        size = self.sizeHint()
+        colours = QColor("white"), QColor("black"), QColor("#0B62C4")
+        return drawn_svg(self.accessibleName(), size, lambda painter: self.paint(painter, size, *colours))
 
     # --- events -----------------------------------------------------------------------------------------
 

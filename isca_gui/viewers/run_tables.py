@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,7 +14,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QSizePolicy, QTabl
 from isca_gui.viewers.looks import Kept
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from PySide6.QtWidgets import QMenu
 
@@ -62,8 +63,7 @@ def set_up(table: QTableView, stretched: int, changed: Callable[..., None]) -> N
     table.setMinimumHeight(_FEWEST_ROWS * row)
     table.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)  # it scrolls itself
     header = table.horizontalHeader()
-    header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-    header.setSectionResizeMode(stretched, QHeaderView.ResizeMode.Stretch)  # the rest is seen in full
+    _fit(header, stretched)
     header.setMinimumSectionSize(56)
     header.setHighlightSections(False)
     header.setSortIndicator(_AS_THEY_CAME, Qt.SortOrder.AscendingOrder)
@@ -71,6 +71,22 @@ def set_up(table: QTableView, stretched: int, changed: Callable[..., None]) -> N
     header.setSortIndicatorShown(True)
     header.setSectionsClickable(True)
     header.sortIndicatorChanged.connect(changed)
+
+
+def _fit(header: QHeaderView, stretched: int) -> None:
+    header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+    header.setSectionResizeMode(stretched, QHeaderView.ResizeMode.Stretch)  # the rest is seen in full
+
+
+@contextlib.contextmanager
+def measured_once(table: QTableView, stretched: int) -> Iterator[None]:
+    """Fit the columns after all changes: otherwise all rows are measured at every cell that is written."""
+    header = table.horizontalHeader()
+    header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+    try:
+        yield
+    finally:
+        _fit(header, stretched)
 
 
 def in_order(header: QHeaderView, rows: Sequence[Row], value: Callable[[Row, int], object]) -> list[Row]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QAbstractTableModel, QItemSelection, QModelIndex, QPersistentModelIndex, Qt
@@ -19,7 +18,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from isca_gui.file_names import may_write
+from isca_gui.actions import MODEL_SUFFIX
+from isca_gui.core.steps import STOPPED
+from isca_gui.file_names import may_write, with_ending
 from isca_gui.flow import Flow
 from isca_gui.session import METHOD_TITLES
 from isca_gui.viewers import run_data, run_tables
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenu
 
     from isca_gui.actions import Actions
+    from isca_gui.core.settings import TrainingSettings
     from isca_gui.jobs import JobRunner
     from isca_gui.session import Run, Session
 
@@ -87,6 +89,12 @@ def columns(session: Session) -> tuple[Column, ...]:
             lambda run: "stale" if run.stale else "" if session.dataset is None else "current",
         ),
     )
+
+
+def _done(run: Run) -> TrainingSettings:
+    """Give the settings that lead to a run's model: where it was stopped, the epochs that it has."""
+    done = run.model.state.epoch if run.model.end == STOPPED else 0
+    return replace(run.settings, epochs=done) if done else run.settings
 
 
 class RunsModel(QAbstractTableModel):
@@ -281,7 +289,7 @@ class RunsViewer(Viewer):
             return
         dataset = None if run.stale else self.session.dataset
         picture = reference.path if reference is not None else None
-        QGuiApplication.clipboard().setText(run_commands(run.settings, dataset, picture, run.name))
+        QGuiApplication.clipboard().setText(run_commands(_done(run), dataset, picture, run.name))
         self.session.say("info", f"The command that trains {run.name} is on the clipboard.")
 
     def ask_delete(self) -> None:
@@ -306,7 +314,7 @@ class RunsViewer(Viewer):
             self.session.remove_run(run.number)
 
     def _on_export_chosen(self, run: Run, path: str) -> None:
-        whole = path if Path(path).suffix else f"{path}.isca"
+        whole = with_ending(path, MODEL_SUFFIX)
         if may_write(self, f"Export {run.name}", whole, path):
             self.actions_.save_model(run, whole)
 

@@ -220,10 +220,10 @@ class VoteMapViewer(Viewer):
 
     def _wanted_spacing(self) -> int:
         """Give the spacing of patterns for the zoom shown, also for a picture that is not shown yet."""
-        if self._tested is None or self.canvas.layer is not None or not self.canvas.width():
+        if self._tested is None:
             return spacing_at(self.canvas.zoom())
         height, width = self._tested.picture.shape
-        return spacing_at(min(self.canvas.width() / width, self.canvas.height() / height))
+        return spacing_at(self.canvas.zoom_for((width, height)))
 
     def _on_zoomed(self) -> None:
         if self.kind == VOTES and self.isVisible() and self._wanted_spacing() != self._spacing:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QWidget
 
 from isca_gui import app as program
 from isca_gui.core.settings import TrainingSettings
+from isca_gui.core.votes_picture import look
 from isca_gui.panels.guess import truth_of
 from isca_gui.panels.recognise import RecognisePanel
 from isca_gui.panels.tour import STOPS
@@ -365,6 +366,36 @@ def test_a_way_to_a_mystery_that_is_stopped_stays_stopped(
     assert window.session.dataset is not None
     assert window.session.run is None
     assert window.session.tested == ()
+
+
+@pytest.mark.parametrize(
+    ("said", "words", "right"),
+    [
+        ({}, "{kind}, MSE about 120: ✓ right.", 1),
+        ({"unlike": True}, "it is unlike anything trained on: ✗ wrong.", 0),
+        ({"parts": ("contrast", "luminance")}, "{both}: ✗ wrong.", 0),
+    ],
+)
+def test_the_answer_to_a_mystery_is_that_of_the_list(
+    qtbot: QtBot, with_run: Studio, said: dict[str, Any], words: str, right: int
+) -> None:
+    session = with_run.session
+    panel = RecognisePanel(session, with_run.jobs, with_run.actions)
+    qtbot.addWidget(panel)
+    panel.mystery()
+    with_run.rest(qtbot)
+    test = session.test
+    assert test is not None
+    assert test.recognition is not None
+    (kind,), _ = truth_of(test)
+    known = {"label": kind, "parts": (kind,), "unlike": False, "severity": 120.0}
+    verdict = replace(test.recognition.verdict, **{**known, **said})
+    session.replace_tested(replace(test, recognition=replace(test.recognition, verdict=verdict)))
+    panel.guess.guess(kind)
+    words = words.format(kind=look(kind).title, both=look("contrast+luminance").title)
+    assert panel.guess.answer.text().endswith(f"The program says {words}")
+    assert panel.guess.score() == (1, right, 1)
+    assert panel.list.topLevelItem(0).text(2) == ("120" if "MSE" in words else "")
 
 
 def test_the_answer_is_kept_back_until_somebody_has_guessed(qtbot: QtBot, with_run: Studio) -> None:

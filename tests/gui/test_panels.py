@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QLocale, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QPushButton, QWidget
 
@@ -21,6 +21,7 @@ from isca_gui.panels import step
 from isca_gui.panels.dataset import DatasetPanel
 from isca_gui.panels.form import FIELDS, SettingsForm
 from isca_gui.panels.help import HelpPage
+from isca_gui.panels.preview import MseBox
 from isca_gui.panels.recognise import RecognisePanel
 from isca_gui.panels.reference import ReferencePanel
 from isca_gui.panels.status import StatusBar
@@ -28,7 +29,7 @@ from isca_gui.panels.training import TrainingPanel
 from isca_gui.parts import HIDDEN
 from isca_gui.preferences import Preferences
 from isca_gui.recognising import Recognising
-from isca_gui.session import Reference, Session
+from isca_gui.session import Reference, Refused, Session
 from isca_gui.viewers.messages import MessagesViewer
 from isca_gui.viewers.pictures import PicturesViewer
 from isca_gui.viewers.runs import RunsViewer
@@ -260,6 +261,48 @@ def test_levels_as_a_list(with_reference: Studio, dataset_panel: DatasetPanel) -
     dataset_panel.mode_box.setCurrentIndex(0)
     assert session.spec.levels == PAPER_LEVELS
     assert dataset_panel.step_box.value() == 45
+
+
+@pytest.mark.parametrize("language", ["C", "de_DE", "en_US", "fr_CH"])
+def test_point_and_comma_both_stand_before_decimals(qtbot: QtBot, language: str) -> None:
+    before = QLocale()
+    QLocale.setDefault(QLocale(language))
+    try:
+        box = MseBox("MSE", "How strong.", 45)
+        qtbot.addWidget(box)
+        for text, value in (("22.5", 22.5), ("22,5", 22.5), (",5", 0.5), ("1000", 1000), ("65025", 65025)):
+            box.selectAll()
+            qtbot.keyClicks(box, text)
+            qtbot.keyClick(box, Qt.Key.Key_Return)
+            assert box.value() == value
+            assert float(box.text()) == value
+    finally:
+        QLocale.setDefault(before)
+
+
+@pytest.mark.parametrize("text", ["22,5, 45", "22,5", "100, 45"])
+def test_levels_that_do_not_rise_are_asked_about(
+    with_reference: Studio, dataset_panel: DatasetPanel, text: str
+) -> None:
+    dataset_panel.mode_box.setCurrentIndex(1)
+    dataset_panel.list_edit.setText(text)
+    dataset_panel.list_edit.editingFinished.emit()
+    assert dataset_panel.list_edit.property("wrong")
+    assert "22.5" in dataset_panel.generate_button.toolTip()
+    assert with_reference.session.spec == SPEC
+
+
+def test_whoever_goes_through_the_fields_changes_nothing(
+    with_reference: Studio, dataset_panel: DatasetPanel
+) -> None:
+    session = with_reference.session
+    for kinds in (("jpeg", "blur"), ("blur+jpeg", "contrast")):  # of a dataset made by a command
+        spec = DatasetSpec(kinds, (200.0, 45.0))
+        session.restore(spec, SETTINGS)
+        for edit in (dataset_panel.list_edit, dataset_panel.seed_box):
+            edit.editingFinished.emit()
+        assert session.spec == spec
+        assert not dataset_panel.problem_label.text()
 
 
 def test_a_list_that_is_no_range_comes_back_by_undo(
@@ -931,6 +974,37 @@ def test_selecting_removing_and_doing_it_again(
     click(qtbot, recognise_panel.remove_button)
     assert session.tested == ()
     assert recognise_panel.state == step.EMPTY
+
+
+def test_an_answer_changes_its_row_only(
+    qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel
+) -> None:
+    session, shown_list = with_run.session, recognise_panel.list
+    with_run.actions.recognise_made("blur", 300.0, 1)
+    with_run.rest(qtbot)
+    first = session.test
+    assert first is not None
+    for number in range(2, 41):
+        session.add_tested(replace(first, number=number, name=f"{number}.png"))
+    shown_list.verticalScrollBar().setValue(20)
+    gone, changed = [], set()
+    shown_list.model().rowsRemoved.connect(lambda *_: gone.append(1))
+    shown_list.model().dataChanged.connect(lambda index, *_: changed.add(index.row()))
+    session.replace_tested(replace(session.tested[4], recognition=None))
+    assert (gone, changed) == ([], {4})
+    assert shown_list.verticalScrollBar().value() == 20
+    session.remove_tested(7)
+    session.set_refused((Refused(60, "no.png", "It is broken."), Refused(7, "seven.png", "It is broken.")))
+    session.set_refused(session.refused[1:])
+    rows = [shown_list.topLevelItem(row) for row in range(shown_list.topLevelItemCount())]
+    said = "+".join(first.verdict.parts)
+    wanted = [(each.name, said if each.verdict is not None else "not yet") for each in session.tested]
+    wanted.insert(6, ("seven.png", "✗ failed"))
+    assert [(item.text(0), item.text(1)) for item in rows] == wanted
+    assert gone == [1, 1]
+    session.set_work(replace(session.work, tested=session.tested[3:8], refused=()))
+    rows = [shown_list.topLevelItem(row) for row in range(shown_list.topLevelItemCount())]
+    assert [item.text(0) for item in rows] == ["4.png", "5.png", "6.png", "8.png", "9.png"]
 
 
 def test_remove_goes_on_to_the_neighbour(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMenu
+from PySide6.QtWidgets import QApplication, QMenu, QStyledItemDelegate
 
 from isca_gui.viewers.comparison import ComparisonViewer
 from isca_gui.viewers.run_tables import ordered
@@ -22,6 +22,7 @@ from .conftest import SETTINGS, click_heading, opened
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from PySide6.QtWidgets import QStyleOptionViewItem
     from pytestqt.qtbot import QtBot
 
     from isca_gui.core.model import Model
@@ -173,3 +174,62 @@ def test_a_new_run_comes_to_its_place(shown: Callable[[type[Viewer]], Any], mode
     assert names(viewer)[2] == viewer.session.runs[-1].name
     viewer.session.remove_run(viewer.session.runs[2].number)
     assert names(viewer) == ["run 10", viewer.session.runs[-1].name, "Run 9"]
+
+
+# --- many runs ------------------------------------------------------------------------------------------
+
+
+class Measuring(QStyledItemDelegate):
+    """Counts how often a cell is measured."""
+
+    count = 0
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Any) -> QSize:
+        self.count += 1
+        return super().sizeHint(option, index)
+
+
+@pytest.mark.parametrize("kind", [RunsViewer, ComparisonViewer])
+def test_a_change_measures_the_cells_of_many_runs_once_or_twice(
+    shown: Callable[[type[Viewer]], Any], model: Model, kind: type[Viewer]
+) -> None:
+    viewer = shown(kind)
+    session = viewer.session
+    for _ in range(27):
+        session.begin_run(SETTINGS)
+        session.end_run(model)
+    measuring = Measuring()
+    viewer.table.setItemDelegate(measuring)
+    QApplication.processEvents()
+    measuring.count = 0
+    session.replace_run(replace(session.runs[0], name="a much longer name than it had"))
+    QApplication.processEvents()
+    cells = viewer.table.model().rowCount() * viewer.table.model().columnCount()
+    assert cells >= 30 * 7
+    assert measuring.count <= 3 * cells
+    name = NAME if kind is RunsViewer else 0
+    assert viewer.table.columnWidth(name) >= viewer.fontMetrics().horizontalAdvance(session.runs[0].name)
+    viewer.table.setItemDelegate(QStyledItemDelegate(viewer.table))
+
+
+def test_all_runs_are_evaluated_one_after_the_other(
+    qtbot: QtBot, shown: Callable[[type[Viewer]], Any], model: Model
+) -> None:
+    viewer = shown(ComparisonViewer)
+    session, jobs = viewer.session, viewer.jobs
+    broken = session.runs[0]
+    session.replace_run(replace(broken, model=replace(model, known=None)))
+    at_once: list[int] = []
+    jobs.changed.connect(lambda: at_once.append(len(jobs.jobs())))
+    viewer.button.click()
+    qtbot.waitUntil(lambda: not jobs.jobs())
+    assert max(at_once) == 1
+    assert [run.evaluation is not None for run in session.runs] == [False, True, True], "the others go on"
+    for run in session.runs:
+        session.replace_run(replace(run, model=model, evaluation=None))
+    viewer.button.click()
+    (job,) = jobs.jobs()
+    jobs.stop(job.name)
+    qtbot.waitUntil(lambda: not jobs._threads)
+    assert not jobs.jobs()
+    assert not any(run.evaluation for run in session.runs), "who stops one does not want the next"

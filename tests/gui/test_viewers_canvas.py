@@ -86,12 +86,20 @@ def test_keys_set_exact_zooms(qtbot: QtBot, canvas: PictureCanvas) -> None:
     assert canvas.zoom() > 1.0
 
 
-def wheel(canvas: PictureCanvas, place: QPointF, turns: int) -> None:
+def wheel(canvas: PictureCanvas, place: QPointF, turns: int, sideways: int = 0) -> None:
+    turned = QPoint(120 * sideways, 120 * turns)
     event = QWheelEvent(
-        place, canvas.mapToGlobal(place), QPoint(), QPoint(0, 120 * turns), Qt.MouseButton.NoButton,
+        place, canvas.mapToGlobal(place), QPoint(), turned, Qt.MouseButton.NoButton,
         Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
     )  # fmt: skip
     canvas.wheelEvent(event)
+
+
+@pytest.mark.parametrize("sideways", [0, 1, -2])
+def test_a_wheel_that_is_not_turned_leaves_the_picture_fitted(canvas: PictureCanvas, sideways: int) -> None:
+    canvas.fit()
+    wheel(canvas, QPointF(5, 5), 0, sideways)
+    assert canvas.view.fitted
 
 
 def test_the_wheel_zooms_about_the_pointer(canvas: PictureCanvas) -> None:
@@ -395,3 +403,12 @@ def test_pixels_are_exact_at_every_scale_of_the_screen(scale: str) -> None:
         [sys.executable, "-c", PROOF, scale], env=environment, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("shape", [(8, 2000), (2000, 8), (1, 5000), (3, 5), (300, 400), (512, 512)])
+def test_every_picture_has_a_thumbnail(shape: tuple[int, int]) -> None:
+    picture = np.full(shape, 0.5, np.float32)
+    image = layers.scaled_thumbnail(picture, 100)
+    assert not image.isNull()
+    assert min(image.width(), image.height()) >= 1
+    assert image.pixelColor(0, 0).red() == 128

@@ -21,6 +21,7 @@ from isca_gui.core import dataset, ssim, training
 from isca_gui.core.distortions import mse
 from isca_gui.core.progress import run as finish
 from isca_gui.core.settings import DatasetSpec, TrainingSettings, parse_levels
+from isca_gui.core.steps import STOPPED
 from isca_gui.parts import Work
 from isca_gui.viewers.bases import BasesViewer
 from isca_gui.viewers.commands import dataset_command, run_commands, settings_in_short, train_command
@@ -459,6 +460,19 @@ def test_a_model_is_exported(qtbot: QtBot, with_run: Studio, random_model: Model
     assert load_model(tmp_path / "m.isca").settings == first.model.settings
 
 
+@pytest.mark.parametrize(
+    ("chosen", "written"), [("camera v1.5", "camera v1.5.isca"), ("m.ISCA", "m.isca"), ("m.isca", "m.isca")]
+)
+def test_a_model_gets_its_ending(
+    qtbot: QtBot, with_run: Studio, tmp_path: Path, chosen: str, written: str
+) -> None:
+    viewer = opened(qtbot, with_run, RunsViewer)
+    viewer.ask_export()
+    viewer.findChild(QFileDialog).fileSelected.emit(str(tmp_path / chosen))
+    with_run.rest(qtbot)
+    assert [path.name for path in tmp_path.iterdir()] == [written]
+
+
 def test_an_export_does_not_replace_a_file_that_the_dialog_has_not_asked_about(
     qtbot: QtBot, with_run: Studio, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -480,6 +494,21 @@ def test_the_command_is_the_one_that_gives_the_same(qtbot: QtBot, with_run: Stud
     assert QGuiApplication.clipboard().text() == (
         "isca train dataset -o isca-1.isca --method isca --solver direct --epochs 5"
     )
+
+
+def test_the_command_of_a_stopped_run_stops_there_too(qtbot: QtBot, with_dataset: Studio) -> None:
+    session = with_dataset.session
+    viewer = opened(qtbot, with_dataset, RunsViewer)
+    session.set_settings(TrainingSettings(epochs=10_000))
+    with_dataset.actions.train()
+    qtbot.waitUntil(lambda: session.live is not None and len(session.live.steps) > 2)
+    with_dataset.actions.stop_training()
+    with_dataset.rest(qtbot)
+    run = session.run
+    assert run is not None
+    assert run.model.end == STOPPED
+    viewer.copy_command()
+    assert QGuiApplication.clipboard().text().endswith(f" --epochs {run.model.state.epoch}")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -17,10 +18,12 @@ from isca_gui.core import dataset, training
 from isca_gui.core.evaluation import leave_one_out
 from isca_gui.core.progress import run as finish
 from isca_gui.core.recognition import Recogniser
-from isca_gui.core.settings import TrainingSettings
+from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.votes_picture import look
 from isca_gui.viewers import vote_map
 from isca_gui.viewers.block_details import headline
 from isca_gui.viewers.confusion import ConfusionViewer, pictures_of
+from isca_gui.viewers.vote_drawing import spacing_at
 from isca_gui.viewers.vote_map import VoteMapViewer
 
 from .conftest import fill, rest
@@ -190,6 +193,27 @@ def test_frame_and_details_are_of_the_same_block_also_of_another_picture(
     votes.canvas.view.set_cursor(None)
     assert votes.canvas._highlight is None
     assert votes.details.own.layer is None
+
+
+def test_patterns_are_drawn_for_the_zoom_of_the_picture_that_comes(
+    qtbot: QtBot, votes: VoteMapViewer, with_run: Studio, picture: NDArray[np.float32]
+) -> None:
+    session, first = with_run.session, with_run.session.test
+    assert first is not None
+    large = finish(dataset.generate(np.tile(picture, (18, 18)), DatasetSpec(("luminance",), (100.0,))))
+    model = finish(training.train(large, TrainingSettings("random")))
+    found = Recogniser(model).recognise(large.pictures[1])
+    session.add_tested(replace(first, number=99, picture=large.pictures[1], recognition=found))
+    spacings = []
+    for number, zoom in ((99, 0), (first.number, 0), (99, 0), (first.number, 16), (99, 0)):
+        session.select_tested(number)
+        with_run.rest(qtbot)
+        if zoom:
+            votes.canvas.set_zoom(zoom)  # ends with a picture of another size
+            with_run.rest(qtbot)
+        assert votes._spacing == spacing_at(votes.canvas.zoom())
+        spacings.append(votes._spacing)
+    assert spacings == [8, 1, 8, 1, 8]
 
 
 def test_the_status_bar_does_not_tell_of_a_viewer_behind_another(
@@ -459,6 +483,18 @@ def test_the_matrix_is_used_by_keyboard_and_saved(
             confusion.exporter.save(thing, tmp_path / f"m{suffix}")
     with_run.rest(qtbot)
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".png", ".svg"]
+
+
+def test_the_words_of_drawings_are_seen(votes: VoteMapViewer, confusion: ConfusionViewer) -> None:
+    matrix = next(iter(confusion.matrices.values()))
+    for drawing, labels in ((votes.legend.svg(), votes.legend.shares), (matrix.svg(), matrix.classes)):
+        inks = {}
+        for group in ElementTree.fromstring(drawing).iter("{http://www.w3.org/2000/svg}g"):
+            for each in group.findall("{http://www.w3.org/2000/svg}text"):
+                inks[each.text] = each.get("fill", group.get("fill"))
+        assert all(colour and colour.startswith("#") for colour in inks.values()), inks
+        words = " ".join(filter(None, inks))
+        assert all(look(label).title.split()[0] in words for label in labels)
 
 
 @pytest.mark.parametrize("name", [theme.LIGHT, theme.DARK])
