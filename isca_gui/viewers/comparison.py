@@ -81,7 +81,7 @@ class ComparisonViewer(Viewer):
         self._runs: list[Run] = []  # in the order shown
         self.looks.keep(order=run_tables.order(self.table.horizontalHeader(), TITLES))
         for signal in (session.runs_changed, session.run_selected, session.dataset_changed,
-                       session.reference_changed):  # fmt: skip
+                       session.reference_changed, session.spec_changed):  # fmt: skip
             signal.connect(self.outdated)
         jobs.changed.connect(self._update_button)
 

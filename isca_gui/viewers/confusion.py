@@ -85,7 +85,7 @@ class ConfusionViewer(Viewer):
         self._build()
         self.looks.keep(every=looks.button(self.every), baseline=looks.button(self.baseline))
         for signal in (session.run_selected, session.runs_changed, session.dataset_changed,
-                       session.reference_changed):  # fmt: skip
+                       session.reference_changed, session.spec_changed):  # fmt: skip
             signal.connect(self.outdated)
         jobs.changed.connect(self._on_jobs_changed_too)
 

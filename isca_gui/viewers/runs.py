@@ -194,7 +194,7 @@ class RunsViewer(Viewer):
         self._build()
         self.looks.keep(order=run_tables.order(self.table.horizontalHeader(), TITLES))
         for signal in (session.runs_changed, session.run_selected, session.dataset_changed,
-                       session.reference_changed):  # fmt: skip
+                       session.reference_changed, session.spec_changed):  # fmt: skip
             signal.connect(self.outdated)
         jobs.changed.connect(self._update_buttons)
 
@@ -287,7 +287,8 @@ class RunsViewer(Viewer):
         run, reference = self.session.run, self.session.reference
         if run is None:
             return
-        dataset = None if run.stale else self.session.dataset
+        same = self.session.holds(run) and self.session.work.dataset_of is reference
+        dataset = self.session.dataset if same else None  # what is edited in step 2 is of the next one
         picture = reference.path if reference is not None else None
         QGuiApplication.clipboard().setText(run_commands(_done(run), dataset, picture, run.name))
         self.session.say("info", f"The command that trains {run.name} is on the clipboard.")

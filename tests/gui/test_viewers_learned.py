@@ -23,6 +23,7 @@ from isca_gui.core.progress import run as finish
 from isca_gui.core.settings import DatasetSpec, TrainingSettings, parse_levels
 from isca_gui.core.steps import STOPPED
 from isca_gui.parts import Work
+from isca_gui.viewers import run_data
 from isca_gui.viewers.bases import BasesViewer
 from isca_gui.viewers.commands import dataset_command, run_commands, settings_in_short, train_command
 from isca_gui.viewers.convergence import MOST_READ, MOST_RUNS, ConvergenceViewer
@@ -494,6 +495,40 @@ def test_the_command_is_the_one_that_gives_the_same(qtbot: QtBot, with_run: Stud
     assert QGuiApplication.clipboard().text() == (
         "isca train dataset -o isca-1.isca --method isca --solver direct --epochs 5"
     )
+
+
+def test_the_command_has_the_dataset_that_was_trained_on(
+    qtbot: QtBot, with_run: Studio, small: Dataset, tmp_path: Path
+) -> None:
+    """Whatever is set for the next one; but not with another reference than its own."""
+    session, path = with_run.session, str(tmp_path / "a.png")
+    assert session.reference is not None
+    own = replace(session.reference, path=path)
+    session.set_reference(own)
+    session.set_dataset(small, small.digest())
+    viewer = opened(qtbot, with_run, RunsViewer)
+    viewer.copy_command()
+    before = QGuiApplication.clipboard().text()
+    assert before.startswith(f"isca dataset {path} ")
+    session.set_spec(replace(session.spec, levels=(7.0,)))
+    viewer.copy_command()
+    assert QGuiApplication.clipboard().text() == before
+    session.set_reference(replace(own, path=str(tmp_path / "b.png")))
+    viewer.copy_command()
+    assert QGuiApplication.clipboard().text().startswith("isca train dataset ")
+
+
+def test_the_reason_of_being_stale_is_the_present_one(qtbot: QtBot, with_run: Studio) -> None:
+    session = with_run.session
+    viewer = opened(qtbot, with_run, RunsViewer)
+    assert session.reference is not None
+    assert session.run is not None
+    session.set_spec(replace(session.spec, levels=(7.0,)))
+    session.set_reference(replace(session.reference, name="another"))
+    redrawn = []
+    viewer.model.layoutChanged.connect(lambda: redrawn.append(run_data.change(session, session.run)))
+    session.undo.undo()
+    assert redrawn[-1:] == [run_data.REFERENCE]
 
 
 def test_the_command_of_a_stopped_run_stops_there_too(qtbot: QtBot, with_dataset: Studio) -> None:
