@@ -240,6 +240,8 @@ def drawn_svg(title: str, size: QSize, paint: Callable[[QPainter], None]) -> byt
     generator.setOutputDevice(buffer)
     generator.setSize(size)
     generator.setViewBox(QRect(0, 0, size.width(), size.height()))
+    dots = QGuiApplication.primaryScreen().logicalDotsPerInch()
+    generator.setResolution(round(dots))  # else text has another size than on the screen
     generator.setTitle(title)
     painter = QPainter(generator)
     # Text takes its colour from the last change of the pen; black, which the first pen is, would be none.
