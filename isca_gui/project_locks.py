@@ -54,12 +54,15 @@ class ProjectLocks:
 
 
 def file_mark(path: str) -> object:
-    """Give what differs after a file was written anew; None where it cannot be looked at."""
+    """Give what differs after a file was written anew; None where it cannot be looked at.
+
+    Not its inode: on a memory stick (FAT) the same file may have another one a while later.
+    """
     try:
         found = os.stat(path)
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return found.st_size, found.st_mtime_ns
 
 
 def lock_of(path: str) -> Path:

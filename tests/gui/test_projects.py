@@ -1085,6 +1085,109 @@ def test_a_second_window_may_look_but_not_write(
     assert action(second, "Ctrl+S").isEnabled(), "the first window has given it free"
 
 
+def test_what_another_window_has_saved_is_not_replaced_unasked(
+    qtbot: QtBot, worked: MainWindow, model: Model, tmp_path: Path, open_window: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    (tmp_path / "p").mkdir()
+    path = save(qtbot, worked, tmp_path / "p" / f"one{SUFFIX}")
+    second = open_window()
+    second.projects.open(path)
+    rest(qtbot, second)
+    worked.session.add_model("more", replace(model, end="stopped"))
+    worked.projects.save()
+    rest(qtbot, worked)
+    worked.close()
+    before, proposed = everything(path.parent), []
+
+    def same(*words: Any) -> tuple[str, str]:
+        proposed.append(words[2])
+        return str(path), ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", same)
+    second.session.remove_run(3)
+    second.projects.save_as()
+    assert proposed == [str(path.with_name(f"one copy{SUFFIX}"))]
+    assert "changed elsewhere" in boxes()[0].text()
+    answer(QMessageBox.StandardButton.Cancel)
+    rest(qtbot, second)
+    assert second.projects.unsaved
+    assert everything(path.parent) == before
+
+
+@pytest.fixture
+def replaced(qtbot: QtBot, worked: MainWindow, tmp_path: Path) -> tuple[Path, dict[str, bytes]]:
+    """A project that is open and changed, whose file somebody else has replaced, as no lock can prevent."""
+    (tmp_path / "p").mkdir()
+    path = save(qtbot, worked, tmp_path / "p" / f"one{SUFFIX}")
+    there = project.read(path)
+    finish(project.save(path, replace(there, spec=DatasetSpec(("blur",), (60.0,)))))
+    worked.session.set_settings(replace(SETTINGS, epochs=7))
+    worked.session.remove_run(3)
+    return path, everything(path.parent)
+
+
+@pytest.mark.parametrize("way", ["save", "save_as", "save_copy"])
+def test_a_file_that_was_replaced_is_replaced_only_when_that_is_wanted(
+    qtbot: QtBot, worked: MainWindow, replaced: tuple[Path, dict[str, bytes]], way: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    path, before = replaced
+    choose(monkeypatch, path)
+    for _ in range(2):
+        getattr(worked.projects, way)()
+        answer(QMessageBox.StandardButton.Cancel)
+        rest(qtbot, worked)
+        assert everything(path.parent) == before
+    getattr(worked.projects, way)()
+    answer(QMessageBox.StandardButton.Yes)
+    rest(qtbot, worked)
+    assert (project.read(path).spec, project.read(path).settings.epochs) == (SPEC, 7)
+    worked.session.set_settings(replace(SETTINGS, epochs=8))
+    worked.projects.save()
+    rest(qtbot, worked)
+    assert boxes() == [], "now it is ours"
+    assert not worked.projects.unsaved
+
+
+def test_a_file_that_was_replaced_stays_beside_what_is_saved_as_another(
+    qtbot: QtBot, worked: MainWindow, replaced: tuple[Path, dict[str, bytes]], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    path, before = replaced
+    choose(monkeypatch, tmp_path / f"two{SUFFIX}")
+    worked.quit()
+    answer(QMessageBox.StandardButton.Save)
+    answer(QMessageBox.StandardButton.Save)
+    qtbot.waitUntil(lambda: not worked.isVisible())
+    assert project.read(tmp_path / f"two{SUFFIX}").settings.epochs == 7
+    assert everything(path.parent) == before
+
+
+def test_a_file_that_is_replaced_behind_the_question_is_asked_about_again(
+    qtbot: QtBot, worked: MainWindow, replaced: tuple[Path, dict[str, bytes]]
+) -> None:
+    path, _ = replaced
+    worked.projects.save()
+    finish(project.save(path, replace(project.read(path), spec=DatasetSpec(("blur",), (60.0, 70.0)))))
+    before = everything(path.parent)
+    answer(QMessageBox.StandardButton.Yes)
+    answer(QMessageBox.StandardButton.Cancel)
+    rest(qtbot, worked)
+    assert everything(path.parent) == before
+
+
+def test_a_file_that_is_gone_is_written_again(
+    qtbot: QtBot, worked: MainWindow, replaced: tuple[Path, dict[str, bytes]]
+) -> None:
+    path, _ = replaced
+    path.unlink()
+    worked.projects.save()
+    rest(qtbot, worked)
+    assert boxes() == []
+    assert project.read(path).settings.epochs == 7
+
+
 def test_a_lock_of_a_dead_process_is_nobodys(qtbot: QtBot, worked: MainWindow, tmp_path: Path) -> None:
     path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")
     worked.projects.new()
