@@ -23,6 +23,11 @@ class Cancelled(Exception):
     """A training was stopped before there was anything to keep."""
 
 
+def no_model() -> Cancelled:
+    """Give the error of a training that was stopped within its first epoch: a random start is no model."""
+    return Cancelled("Stopped before the first epoch was done; there is no model to keep.")
+
+
 @dataclass(frozen=True)
 class Step:
     """One epoch of ADMM, or one iteration of the direct solver. All figures are better when lower.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import fields, replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QAbstractButton, QApplication, QPushButton, QWidget
 
 from isca_gui.core import image, strength
+from isca_gui.core.parallel import Tick, Workers
 from isca_gui.core.progress import Progress
 from isca_gui.core.settings import PAPER_LEVELS, DatasetSpec, TrainingSettings
 from isca_gui.core.steps import CONVERGED, STOPPED
@@ -611,6 +613,32 @@ def test_stop_and_keep_then_resume(qtbot: QtBot, with_dataset: Studio, training_
     assert session.run.model.state.epoch == done + 5
     assert len(session.run.model.steps) == done + 5
     with_dataset.rest(qtbot)
+
+
+@pytest.mark.parametrize("solver", ["admm", "direct"])
+def test_a_training_that_is_stopped_in_its_first_epoch_leaves_no_run(
+    qtbot: QtBot, with_dataset: Studio, training_panel: TrainingPanel, monkeypatch: pytest.MonkeyPatch,
+    solver: str,
+) -> None:  # fmt: skip
+    session, calls, each = with_dataset.session, [], Workers.each
+
+    def slow(workers: Workers, work: Any, count: int, size: int) -> Any:
+        calls.append(work)
+        while len(calls) > 2:  # the blocks are laid out: now it learns
+            if (yield Tick(0, 1)):
+                return False
+            time.sleep(0.002)
+        return (yield from each(workers, work, count, size))
+
+    monkeypatch.setattr(Workers, "each", slow)
+    session.set_settings(TrainingSettings(solver=solver, epochs=3))
+    click(qtbot, training_panel.train_button)
+    qtbot.waitUntil(lambda: len(calls) > 2)
+    click(qtbot, training_panel.stop_button)
+    with_dataset.rest(qtbot)
+    assert (session.live, session.runs) == (None, ())
+    assert "there is no model to keep" in session.messages[-1].text
+    assert with_dataset.errors == []
 
 
 def test_resume_says_why_not(qtbot: QtBot, with_run: Studio) -> None:
