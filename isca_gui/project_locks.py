@@ -22,7 +22,8 @@ class ProjectLocks:
         """Take the lock of a project file, or say why it cannot be had."""
         place = lock_of(path)
         for ours in (self._own, self._next):
-            if ours is not None and ours.path == place:
+            if ours is not None and ours.is_at(place):
+                ours.follow(place)
                 return ours, ""
         self.set_next(None)
         try:

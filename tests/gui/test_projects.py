@@ -1188,6 +1188,24 @@ def test_a_file_that_is_gone_is_written_again(
     assert project.read(path).settings.epochs == 7
 
 
+def test_a_project_whose_folder_was_renamed_is_no_other_windows(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path
+) -> None:
+    (tmp_path / "old").mkdir()
+    save(qtbot, worked, tmp_path / "old" / f"one{SUFFIX}")
+    path = (tmp_path / "old").rename(tmp_path / "new") / f"one{SUFFIX}"
+    worked.projects.open(path)
+    rest(qtbot, worked)
+    assert (worked.projects.path, worked.projects.locked_out) == (str(path), "")
+    worked.session.remove_run(1)
+    worked.projects.save()
+    rest(qtbot, worked)
+    assert len(project.read(path).runs) == 1
+    worked.projects.new()
+    rest(qtbot, worked)
+    assert not lock_of(str(path)).exists()
+
+
 def test_a_lock_of_a_dead_process_is_nobodys(qtbot: QtBot, worked: MainWindow, tmp_path: Path) -> None:
     path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")
     worked.projects.new()
