@@ -192,7 +192,6 @@ class MainWindow(ArrangedWindow):
         self.setWindowModified(changed)
         save = self.findChild(QAction, SAVE_ACTION)
         if save is not None:
-            save.setEnabled(not projects.locked_out)
             save.setToolTip(projects.locked_out or SAVE_SENTENCE)
 
     def _on_message_added(self, message: Message) -> None:

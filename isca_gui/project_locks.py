@@ -31,12 +31,12 @@ class ProjectLocks:
         except Locked:
             return None, (
                 f"'{path}' is open in another window of ISCA Studio. Here it can be looked at and "
-                "changed, but not saved; Save as writes it to another file."
+                "changed; Save asks for another file for as long as it is open there."
             )
         except OSError as error:
             if error.errno in _WITHOUT_LOCKS:  # some network drives: better unguarded than never saved
                 return None, ""
-            return None, f"'{path}' cannot be written here ({error.strerror or error}); use Save as."
+            return None, f"'{path}' cannot be written here ({error.strerror or error}); Save asks for another file."
 
     def set_next(self, lock: Lock | None) -> None:
         """Note the lock of the file that is being written; the one noted before is given free."""

@@ -172,6 +172,8 @@ class Projects(GuardedWork):
             self.mark_changed()
             self.opened.emit(project)
             recollect(self._session, self._jobs, work)
+        if why_not:
+            self._session.say("warning", why_not)
 
     def _put(self, work: Work) -> None:
         """Let nothing that is under way for the old work come into the new one."""
@@ -184,10 +186,20 @@ class Projects(GuardedWork):
 
     def save(self, then: Then = None, otherwise: Then = None) -> None:
         """Write the project to its file; one that has none, or may not write it, is asked for another."""
-        if self.path and not self.locked_out:
-            self._in_turn(self._generation, lambda: self._write(self.path, then, otherwise), otherwise)
+        if self.path:
+            self._in_turn(self._generation, lambda: self._write_own(then, otherwise), otherwise)
         else:
             self.save_as(then, otherwise)
+
+    def _write_own(self, then: Then, otherwise: Then) -> None:
+        """Write to the file that the work belongs to; one that was another window's may be free by now."""
+        if self.locked_out:
+            lock, why_not = self._locks.take(self.path)
+            self._belong(self.path, lock, why_not, self._mark)
+        if self.locked_out:
+            self.save_as(then, otherwise)
+        else:
+            self._write(self.path, then, otherwise)
 
     def save_as(self, then: Then = None, otherwise: Then = None) -> None:
         """Ask for a file and go on with that one; `otherwise` is done where it is not written."""

@@ -1068,8 +1068,10 @@ def test_a_second_window_may_look_but_not_write(
     assert "another window" in second.session.messages[-1].text
     assert "read-only" in second.windowTitle()
     line = action(second, "Ctrl+S")
-    assert not line.isEnabled()
     assert "another window" in line.toolTip()
+    choose(monkeypatch, "")
+    line.trigger()
+    assert second.projects.locked_out, "asked for another file, and none was chosen"
     second.session.remove_run(1)
     second.projects._write(str(path))
     assert "another window" in errors(second)[-1]
@@ -1078,11 +1080,34 @@ def test_a_second_window_may_look_but_not_write(
     action(second, "Ctrl+Shift+S").trigger()
     rest(qtbot, second)
     assert len(project.read(tmp_path / f"two{SUFFIX}").runs) == 1
-    assert line.isEnabled()
+    assert "another window" not in line.toolTip()
     worked.projects.new()
     second.projects.open(path)
     rest(qtbot, second)
-    assert action(second, "Ctrl+S").isEnabled(), "the first window has given it free"
+    assert not second.projects.locked_out, "the first window has given it free"
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_file_that_was_given_free_is_written(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, open_window: Any, changed: bool
+) -> None:
+    path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")
+    second = open_window()
+    second.projects.open(path)
+    rest(qtbot, second)
+    if changed:
+        worked.session.remove_run(3)
+        worked.projects.save()
+        rest(qtbot, worked)
+    worked.close()
+    second.session.remove_run(1)
+    action(second, "Ctrl+S").trigger()
+    if changed:
+        answer(QMessageBox.StandardButton.Yes)
+    rest(qtbot, second)
+    assert [run.number for run in project.read(path).runs] == [3]
+    assert "read-only" not in second.windowTitle()
+    assert not second.projects.unsaved
 
 
 def test_what_another_window_has_saved_is_not_replaced_unasked(
@@ -1226,5 +1251,10 @@ def test_where_no_lock_can_be_had_it_is_told(qtbot: QtBot, worked: MainWindow, t
     worked.projects.open(path)
     rest(qtbot, worked)
     assert "cannot be written" in worked.projects.locked_out
-    assert not action(worked, "Ctrl+S").isEnabled()
+    assert "cannot be written" in action(worked, "Ctrl+S").toolTip()
     assert len(worked.session.runs) == 2
+    lock_of(str(path)).rmdir()
+    worked.session.remove_run(1)
+    action(worked, "Ctrl+S").trigger()
+    rest(qtbot, worked)
+    assert len(project.read(path).runs) == 1
