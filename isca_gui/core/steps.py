@@ -20,7 +20,7 @@ class SolverError(Exception):
 
 
 class Cancelled(Exception):
-    """A training was stopped before there was anything to keep."""
+    """A training, or what writes a file, was stopped before there was anything to keep."""
 
 
 def no_model() -> Cancelled:

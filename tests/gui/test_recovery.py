@@ -331,6 +331,27 @@ def test_where_the_question_before_it_is_cancelled_it_is_offered_again(
     assert window.session.runs == ()
 
 
+def test_where_the_save_before_it_is_stopped_it_is_offered_again(
+    qtbot: QtBot, window: MainWindow, work: Work, tmp_path: Path
+) -> None:
+    path = tmp_path / f"mine{SUFFIX}"
+    window.session.set_work(replace(work, runs=(), run=0))
+    window.projects._write(str(path))
+    rest(qtbot, window)
+    window.session.set_settings(replace(SETTINGS, seed=5))
+    leave(work)
+    window.recovery.look()
+    qtbot.waitUntil(window.notice.isVisible)
+    window.notice.buttons[0].click()
+    (box,) = (each for each in window.findChildren(QMessageBox) if each.isVisible())
+    box.button(QMessageBox.StandardButton.Save).click()
+    window.commands_.stop()
+    rest(qtbot, window)
+    qtbot.waitUntil(lambda: len(window.notice.buttons) == 3)
+    assert window.notice.isVisible()
+    assert (window.session.settings.seed, window.projects.unsaved) == (5, True)
+
+
 def test_what_is_restored_stays_in_safety_until_it_is_in_ours(
     qtbot: QtBot, window: MainWindow, work: Work
 ) -> None:
