@@ -30,6 +30,7 @@ from isca_gui.panels.missing_files import MissingFiles
 from isca_gui.preferences import Preferences
 from isca_gui.project_locks import lock_of
 from isca_gui.projects import PACKED, SUFFIX
+from isca_gui.recollecting import RECOLLECT
 from isca_gui.session import Reference, Refused
 
 from .conftest import SETTINGS, SPEC, rest, still
@@ -441,6 +442,25 @@ def test_a_truth_told_while_the_pictures_of_a_project_are_recognised_stays_told(
     rest(qtbot, other)
     assert other.session.test.recognition is not None
     assert not other.session.test.truth.startswith("hidden:")
+
+
+def test_a_map_that_is_not_made_is_not_laid_to_a_deleted_run(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = save(qtbot, worked, tmp_path / f"all{SUFFIX}")
+    Gate(monkeypatch, "recognised", before=True)
+    worked.projects.open(path)
+    qtbot.waitUntil(lambda: worked.jobs.running(RECOLLECT))
+    results = worked.results
+    for _ in range(2):  # while it is made, and when that was stopped
+        for work in (results.save_map, results.save_votes):
+            work()
+            assert "is not made yet" in worked.session.messages[-1].text
+        worked.jobs.stop(RECOLLECT)
+        rest(qtbot, worked)
+    worked.session.remove_run(1)
+    results.save_map()
+    assert "was deleted" in worked.session.messages[-1].text
 
 
 def test_a_verdict_of_a_run_that_was_deleted_stays(
