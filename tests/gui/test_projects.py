@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 from dataclasses import replace
@@ -20,7 +21,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
 
 from isca_gui import app as program
 from isca_gui import parts, work_files
-from isca_gui.core import project, strength, training
+from isca_gui.core import image, project, project_store, strength, training
 from isca_gui.core.evaluation import leave_one_out
 from isca_gui.core.progress import Progress
 from isca_gui.core.progress import run as finish
@@ -614,6 +615,36 @@ def test_in_one_file_it_goes_anywhere(
     rest(qtbot, other)
     assert not other.projects.unsaved
     assert (tmp_path / f"kept{SUFFIX}").exists()
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_full_drive_is_told_by_the_name_of_the_one_file(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    if kept:
+        save(qtbot, worked, tmp_path / f"mine{SUFFIX}")
+    (tmp_path / "drive").mkdir()
+    target, real = tmp_path / "drive" / f"sent{PACKED}", image.save_tiff
+
+    def full(path: Any, *words: Any) -> None:
+        if "drive" in str(path):
+            raise image.ImageError(f"Cannot write '{path}': No space left on device. Choose another place.")
+        real(path, *words)
+
+    def full_copy(source: Any, copy: Any) -> None:
+        raise OSError(28, "No space left on device", copy.name)
+
+    monkeypatch.setattr(image, "save_tiff", full)
+    monkeypatch.setattr(project_store.shutil, "copyfileobj", full_copy)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "not there"))  # nor is it needed
+    worked.projects._write_packed(str(target))
+    rest(qtbot, worked)
+    (told,) = errors(worked)
+    assert told.startswith(f"Cannot save project '{target}': ")
+    assert "No space left" in told
+    assert told.count(str(tmp_path)) == 1
+    assert "partial" not in told
+    assert [*target.parent.iterdir()] == []
 
 
 def test_what_is_no_packed_project_is_told_and_changes_nothing(
