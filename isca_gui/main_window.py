@@ -136,6 +136,7 @@ class MainWindow(ArrangedWindow):
         """Change to light, dark, or as the system."""
         self.preferences.theme = choice
         theme.apply(choice)
+        self._keep_preferences()
 
     # --- what happens elsewhere -----------------------------------------------------------------------------
 
@@ -147,7 +148,8 @@ class MainWindow(ArrangedWindow):
         self.projects.changed.connect(self._on_project_changed)
         self.projects.opened.connect(self._on_project_opened)
         self.projects.begun.connect(self._on_project_begun)
-        self.commands_.picture_opened.connect(self.preferences.add_recent)
+        self.projects.named.connect(self._on_project_named)
+        self.commands_.picture_opened.connect(self._on_picture_opened)
         for signal in (
             *(session.reference_changed, session.dataset_changed),
             *(session.run_selected, session.tested_changed),
@@ -182,6 +184,23 @@ class MainWindow(ArrangedWindow):
     def _on_job_failed(self, failure: Failure) -> None:
         self._leaving = False  # what was waited for is not there: somebody has to know
         self.session.say("error", failure.message, f"{failure.what}\n\n{failure.details}")
+
+    def _on_picture_opened(self, path: str) -> None:
+        self.preferences.add_recent(path)
+        self._keep_preferences()
+
+    def _on_project_named(self, path: str) -> None:
+        self.preferences.add_recent_project(path)
+        self._keep_preferences()
+
+    def _keep_preferences(self) -> None:
+        """Write at once what would else be gone after a crash."""
+
+        def work() -> None:
+            with contextlib.suppress(OSError):  # nobody has asked for it, and it is tried again at the end
+                self.preferences.save()
+
+        self.jobs.run("preferences", "Keeping the preferences", work)
 
     def _on_project_changed(self) -> None:
         projects = self.projects

@@ -49,6 +49,7 @@ class Projects(GuardedWork):
     opened = Signal(object)  # the document, for whoever puts view and layout back
     begun = Signal()  # new work, of no document
     saved = Signal()
+    named = Signal(str)  # a file that was opened or written, for the list of recent ones
 
     def __init__(
         self, session: Session, jobs: JobRunner, actions: Actions, preferences: Preferences,
@@ -154,7 +155,7 @@ class Projects(GuardedWork):
             self._now_saved(kept)
             if changed:
                 self.mark_changed()
-            self._preferences.add_recent_project(path)
+            self.named.emit(path)
             self.opened.emit(kept.project)
             recollect(self._session, self._jobs, work)
         if why_not:
@@ -273,7 +274,7 @@ class Projects(GuardedWork):
 
         def done(result: tuple[Kept, object]) -> None:
             written, mark = result
-            self._preferences.add_recent_project(path)
+            self.named.emit(path)
             self._session.say("info", f"The project was saved as '{path}'.")
             if copy or shown != self._generation:
                 self._locks.set_next(None)
