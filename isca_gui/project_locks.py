@@ -36,7 +36,8 @@ class ProjectLocks:
         except OSError as error:
             if error.errno in _WITHOUT_LOCKS:  # some network drives: better unguarded than never saved
                 return None, ""
-            return None, f"'{path}' cannot be written here ({error.strerror or error}); Save asks for another file."
+            why = error.strerror or error
+            return None, f"'{path}' cannot be written here ({why}); Save asks for another file."
 
     def set_next(self, lock: Lock | None) -> None:
         """Note the lock of the file that is being written; the one noted before is given free."""

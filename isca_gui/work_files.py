@@ -124,7 +124,7 @@ def load_packed(path: str) -> Generator[Progress, None, tuple[Work, Project]]:
 
 
 def _told(error: Exception, document: Path, path: str) -> str:
-    """Say an error about what is packed into `path`, or comes from it, without names that nobody has chosen."""
+    """Say an error about what is packed into `path`, or comes from it, without names nobody has chosen."""
     return str(error).replace(str(document), path).replace(os.path.join(document.parent, ""), "")
 
 

@@ -214,13 +214,15 @@ with files.folder_beside(sys.argv[1]) as folder:
 
 def test_a_folder_beside_a_file_goes_at_the_end_or_with_the_next_write(tmp_path: Path) -> None:
     path = tmp_path / "file"
-    with pytest.raises(ZeroDivisionError), files.folder_beside(path) as folder:
+    with files.folder_beside(path) as folder:
         (folder / "file").write_bytes(b"half")
         assert folder.parent == tmp_path
         assert folder.name.startswith(".")
         put(path, b"new")
         assert (folder / "file").exists(), "it is in use"
-        raise ZeroDivisionError
+    assert names(tmp_path) == ["file"]
+    with pytest.raises(FileNotFoundError), files.folder_beside(path) as folder:
+        (folder / "not there").unlink()
     assert names(tmp_path) == ["file"]
     kill(start(USING, path))
     assert len(names(tmp_path)) == 2

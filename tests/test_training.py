@@ -265,7 +265,7 @@ def test_a_stop_within_the_first_epoch_gives_no_untrained_model(small, choice):
     count = places_to_stop(training.train(small, settings, 1))
     assert count > 1
     for place in range(count):
-        with pytest.raises(Cancelled, match="no model to keep|kernels were prepared"):
+        with pytest.raises(Cancelled, match=r"no model to keep|kernels were prepared"):
             stop_when(training.train(small, settings, 1), at_place(place))
 
 

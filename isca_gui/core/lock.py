@@ -36,7 +36,7 @@ class Lock:
         self._descriptor = _taken(self.path)
 
     def is_at(self, path: str | os.PathLike[str]) -> bool:
-        """Tell whether this is the lock of a path: its folder may have another name than when it was taken."""
+        """Tell whether this is the lock of a path: its folder may have been renamed since it was taken."""
         with contextlib.suppress(OSError):
             return self._descriptor >= 0 and _is(Path(path), self._descriptor)
         return False
