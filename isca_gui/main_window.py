@@ -194,13 +194,14 @@ class MainWindow(ArrangedWindow):
         self._keep_preferences()
 
     def _keep_preferences(self) -> None:
-        """Write at once what would else be gone after a crash."""
+        """Write what would else be gone after a crash, when whatever has changed it is done."""
 
         def work() -> None:
             with contextlib.suppress(OSError):  # nobody has asked for it, and it is tried again at the end
                 self.preferences.save()
 
-        self.jobs.run("preferences", "Keeping the preferences", work)
+        # Not at once: to begin a job lets others have their turn, in the middle of a save.
+        QTimer.singleShot(0, self, lambda: self.jobs.run("preferences", "Keeping the preferences", work))
 
     def _on_project_changed(self) -> None:
         projects = self.projects

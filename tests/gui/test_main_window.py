@@ -292,7 +292,8 @@ def test_what_was_opened_and_chosen_outlasts_a_crash(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:
     def kept() -> Preferences:
-        rest(qtbot, window)
+        rest(qtbot, window)  # what was asked for,
+        rest(qtbot, window)  # and what is kept of it
         return Preferences(window.preferences.path)
 
     window.commands_.open_sample("camera")
