@@ -179,6 +179,7 @@ class JobRunner(QObject):
 
         `reports` gets all reports since the last look. With `keep`, stopping answers them with True and waits
         for the result to keep. `progress` tells how far a report means the job is, if it is no `Progress`.
+        `failed` gets `Cancelled` where a job that `writes` was stopped before it had.
         """
         self._begin(_Order(name, title, make, done, reports, failed, keep, True, progress, writes))
 
@@ -311,6 +312,8 @@ class JobRunner(QObject):
             _shielded(self._deliver, thread)
         elif order.writes:
             self.unwritten.emit(order.state)
+            if order.failed is not None:
+                _shielded(order.failed, Cancelled(f"{order.title} was stopped."))
 
     def _deliver(self, thread: StepThread) -> None:
         order, error = thread.order, thread.error

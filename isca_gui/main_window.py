@@ -136,6 +136,7 @@ class MainWindow(ArrangedWindow):
         """Change to light, dark, or as the system."""
         self.preferences.theme = choice
         theme.apply(choice)
+        self._keep_preferences()
 
     # --- what happens elsewhere -----------------------------------------------------------------------------
 
@@ -147,7 +148,8 @@ class MainWindow(ArrangedWindow):
         self.projects.changed.connect(self._on_project_changed)
         self.projects.opened.connect(self._on_project_opened)
         self.projects.begun.connect(self._on_project_begun)
-        self.commands_.picture_opened.connect(self.preferences.add_recent)
+        self.projects.named.connect(self._on_project_named)
+        self.commands_.picture_opened.connect(self._on_picture_opened)
         for signal in (
             *(session.reference_changed, session.dataset_changed),
             *(session.run_selected, session.tested_changed),
@@ -183,6 +185,24 @@ class MainWindow(ArrangedWindow):
         self._leaving = False  # what was waited for is not there: somebody has to know
         self.session.say("error", failure.message, f"{failure.what}\n\n{failure.details}")
 
+    def _on_picture_opened(self, path: str) -> None:
+        self.preferences.add_recent(path)
+        self._keep_preferences()
+
+    def _on_project_named(self, path: str) -> None:
+        self.preferences.add_recent_project(path)
+        self._keep_preferences()
+
+    def _keep_preferences(self) -> None:
+        """Write what would else be gone after a crash, when whatever has changed it is done."""
+
+        def work() -> None:
+            with contextlib.suppress(OSError):  # nobody has asked for it, and it is tried again at the end
+                self.preferences.save()
+
+        # Not at once: to begin a job lets others have their turn, in the middle of a save.
+        QTimer.singleShot(0, self, lambda: self.jobs.run("preferences", "Keeping the preferences", work))
+
     def _on_project_changed(self) -> None:
         projects = self.projects
         changed, name = projects.unsaved, projects.name
@@ -192,7 +212,6 @@ class MainWindow(ArrangedWindow):
         self.setWindowModified(changed)
         save = self.findChild(QAction, SAVE_ACTION)
         if save is not None:
-            save.setEnabled(not projects.locked_out)
             save.setToolTip(projects.locked_out or SAVE_SENTENCE)
 
     def _on_message_added(self, message: Message) -> None:

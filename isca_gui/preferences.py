@@ -56,6 +56,7 @@ class Preferences:
         self.recent_projects = _in_front(path, self.recent_projects)
 
     def _document(self) -> dict[str, Any]:
+        """Give what is written; it is asked for in other threads, while a preset may be added in this one."""
         return {
             "schema": 1,
             "geometry": self.geometry,
@@ -65,7 +66,7 @@ class Preferences:
             "recent projects": self.recent_projects,
             "spec": asdict(self.spec),
             "settings": asdict(self.settings),
-            "presets": {name: asdict(value) for name, value in self.presets.items()},
+            "presets": {name: asdict(value) for name, value in dict(self.presets).items()},
         }
 
     def save(self) -> None:

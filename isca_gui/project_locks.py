@@ -22,7 +22,8 @@ class ProjectLocks:
         """Take the lock of a project file, or say why it cannot be had."""
         place = lock_of(path)
         for ours in (self._own, self._next):
-            if ours is not None and ours.path == place:
+            if ours is not None and ours.is_at(place):
+                ours.follow(place)
                 return ours, ""
         self.set_next(None)
         try:
@@ -30,12 +31,13 @@ class ProjectLocks:
         except Locked:
             return None, (
                 f"'{path}' is open in another window of ISCA Studio. Here it can be looked at and "
-                "changed, but not saved; Save as writes it to another file."
+                "changed; Save asks for another file for as long as it is open there."
             )
         except OSError as error:
             if error.errno in _WITHOUT_LOCKS:  # some network drives: better unguarded than never saved
                 return None, ""
-            return None, f"'{path}' cannot be written here ({error.strerror or error}); use Save as."
+            why = error.strerror or error
+            return None, f"'{path}' cannot be written here ({why}); Save asks for another file."
 
     def set_next(self, lock: Lock | None) -> None:
         """Note the lock of the file that is being written; the one noted before is given free."""
@@ -54,12 +56,15 @@ class ProjectLocks:
 
 
 def file_mark(path: str) -> object:
-    """Give what differs after a file was written anew; None where it cannot be looked at."""
+    """Give what differs after a file was written anew; None where it cannot be looked at.
+
+    Not its inode: on a memory stick (FAT) the same file may have another one a while later.
+    """
     try:
         found = os.stat(path)
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return found.st_size, found.st_mtime_ns
 
 
 def lock_of(path: str) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 from isca_gui import work_files
 from isca_gui.file_names import ask_name
 from isca_gui.guarded_work import JOB, OF_THIS_WORK, GuardedWork, Request
+from isca_gui.panels.ask_save import REPLACE, SAVE, ask_replace
 from isca_gui.panels.missing_files import MissingFiles
 from isca_gui.parts import Work
 from isca_gui.project_locks import ProjectLocks, file_mark
@@ -47,6 +49,7 @@ class Projects(GuardedWork):
     opened = Signal(object)  # the document, for whoever puts view and layout back
     begun = Signal()  # new work, of no document
     saved = Signal()
+    named = Signal(str)  # a file that was opened or written, for the list of recent ones
 
     def __init__(
         self, session: Session, jobs: JobRunner, actions: Actions, preferences: Preferences,
@@ -56,6 +59,7 @@ class Projects(GuardedWork):
         self._preferences, self._view = preferences, view
         self.locked_out = ""  # why the file may not be written, if it may not
         self._locks = ProjectLocks()
+        self._mark: object = None  # of the file as it was when it was read or written here
         self._kept: Kept | None = None
         self._told: tuple[str, bool, str] = ("", False, "")
         self._generation = 0  # of the work that is shown: what is asked for one must not be done to another
@@ -74,7 +78,7 @@ class Projects(GuardedWork):
     def _begin_anew(self) -> None:
         with self.turns.paused():
             self._put(Work(self._session.spec, self._session.settings))
-            self._belong("", None, "")
+            self._belong("", None, "", None)
             self._now_saved(None)
             self.begun.emit()
         self._session.say("info", "A new project was begun, with the settings as they were.")
@@ -147,11 +151,11 @@ class Projects(GuardedWork):
             return
         with self.turns.paused():
             self._put(work)
-            self._belong(path, lock, why_not)
+            self._belong(path, lock, why_not, seen)
             self._now_saved(kept)
             if changed:
                 self.mark_changed()
-            self._preferences.add_recent_project(path)
+            self.named.emit(path)
             self.opened.emit(kept.project)
             recollect(self._session, self._jobs, work)
         if why_not:
@@ -164,11 +168,13 @@ class Projects(GuardedWork):
         lock, why_not = self._locks.take(path) if path else (None, "")
         with self.turns.paused():
             self._put(work)
-            self._belong(path, lock, why_not)
+            self._belong(path, lock, why_not, file_mark(path))
             self._kept = None
             self.mark_changed()
             self.opened.emit(project)
             recollect(self._session, self._jobs, work)
+        if why_not:
+            self._session.say("warning", why_not)
 
     def _put(self, work: Work) -> None:
         """Let nothing that is under way for the old work come into the new one."""
@@ -181,10 +187,20 @@ class Projects(GuardedWork):
 
     def save(self, then: Then = None, otherwise: Then = None) -> None:
         """Write the project to its file; one that has none, or may not write it, is asked for another."""
-        if self.path and not self.locked_out:
-            self._in_turn(self._generation, lambda: self._write(self.path, then, otherwise), otherwise)
+        if self.path:
+            self._in_turn(self._generation, lambda: self._write_own(then, otherwise), otherwise)
         else:
             self.save_as(then, otherwise)
+
+    def _write_own(self, then: Then, otherwise: Then) -> None:
+        """Write to the file that the work belongs to; one that was another window's may be free by now."""
+        if self.locked_out:
+            lock, why_not = self._locks.take(self.path)
+            self._belong(self.path, lock, why_not, self._mark)
+        if self.locked_out:
+            self.save_as(then, otherwise)
+        else:
+            self._write(self.path, then, otherwise)
 
     def save_as(self, then: Then = None, otherwise: Then = None) -> None:
         """Ask for a file and go on with that one; `otherwise` is done where it is not written."""
@@ -198,7 +214,7 @@ class Projects(GuardedWork):
         """Ask for a file and write a copy with all its files; the work goes on with the present one."""
         shown, path = self._generation, self._asked_name("Save a copy of the project")
         if path:
-            self._in_turn(shown, lambda: self._write(path, copy=True))
+            self._in_turn(shown, lambda: self._write(path, copy=not self._is_own(path)))
 
     def save_packed(self) -> None:
         """Ask for a file and write everything into that one; the work goes on with the present project."""
@@ -229,27 +245,41 @@ class Projects(GuardedWork):
 
     def _asked_name(self, title: str, suffix: str = SUFFIX, wanted: str = FILTER) -> str:
         stem = Path(self.name).stem or "project"
-        proposed = os.path.join(self._folder(), f"{stem}{suffix}")
+        other = " copy" if self.locked_out and suffix == SUFFIX else ""  # that name is another window's
+        proposed = os.path.join(self._folder(), f"{stem}{other}{suffix}")
         return ask_name(self._widget, title, proposed, suffix, wanted)
 
-    def _write(self, path: str, then: Then = None, otherwise: Then = None, *, copy: bool = False) -> None:
+    def _write(
+        self, path: str, then: Then = None, otherwise: Then = None, *, copy: bool = False, over: object = None
+    ) -> None:
+        """Write to a file; `over` is the mark of another's version that the user has agreed to replace."""
         lock, why_not = self._locks.take(path)
         if why_not:
             self._session.say("error", f"{why_not} Choose another name.")
             if otherwise is not None:
                 otherwise()
             return
+        there = file_mark(path)
+        if self._is_own(path) and there not in (None, self._mark, over):
+            self._locks.release(lock)
+            self._ask_replace(path, there, then, otherwise)
+            return
         work, stamp, kept, shown = self._session.work, self._session.stamp, self._kept, self._generation
         view, layout = self._view()
         self._locks.set_next(lock)
 
-        def done(written: Kept) -> None:
-            self._preferences.add_recent_project(path)
+        def write() -> Generator[Any, None, tuple[Kept, object]]:
+            written = yield from work_files.save(path, work, view, layout, kept)
+            return written, file_mark(path)
+
+        def done(result: tuple[Kept, object]) -> None:
+            written, mark = result
+            self.named.emit(path)
             self._session.say("info", f"The project was saved as '{path}'.")
             if copy or shown != self._generation:
                 self._locks.set_next(None)
                 return
-            self._belong(path, lock, "")
+            self._belong(path, lock, "", mark)
             self._kept, self._saved_as = written, stamp
             self._tell()
             self.saved.emit()
@@ -261,10 +291,22 @@ class Projects(GuardedWork):
             if otherwise is not None:
                 otherwise()
 
-        self._jobs.start(
-            JOB, f"Saving {Path(path).name}", lambda: work_files.save(path, work, view, layout, kept),
-            done=done, failed=failed, writes=True,
-        )  # fmt: skip
+        self._jobs.start(JOB, f"Saving {Path(path).name}", write, done=done, failed=failed, writes=True)
+
+    def _ask_replace(self, path: str, there: object, then: Then, otherwise: Then) -> None:
+        """Ask before a version of our file is replaced that was never read here."""
+        shown = self._generation
+
+        def answered(answer: int) -> None:
+            if answer == REPLACE:
+                write = partial(self._write, path, then, otherwise, over=there)
+                self._in_turn(shown, write, otherwise)
+            elif answer == SAVE:
+                self.save_as(then, otherwise)
+            elif otherwise is not None:
+                otherwise()
+
+        ask_replace(self._widget, Path(path).name, answered)
 
     # --- inside ---------------------------------------------------------------------------------------------
 
@@ -275,16 +317,19 @@ class Projects(GuardedWork):
 
     def close(self) -> None:
         """Give the file free for others."""
-        self._belong(self.path, None, self.locked_out)
+        self._belong(self.path, None, self.locked_out, self._mark)
 
     def _now_saved(self, kept: Kept | None) -> None:
         self._kept, self._saved_as = kept, self._session.stamp
         self._tell()
 
-    def _belong(self, path: str, lock: Lock | None, why_not: str) -> None:
+    def _is_own(self, path: str) -> bool:
+        return bool(self.path) and os.path.realpath(path) == os.path.realpath(self.path)
+
+    def _belong(self, path: str, lock: Lock | None, why_not: str, mark: object) -> None:
         self._locks.set_own(lock)
         self._locks.set_next(None)
-        self.path, self.locked_out = path, why_not
+        self.path, self.locked_out, self._mark = path, why_not, mark
         self._tell()
 
     def _folder(self) -> str:

@@ -97,13 +97,16 @@ def load(source: Any) -> Generator[Progress, None, tuple[Work, Kept]]:
 def save_packed(
     path: str, work: Work, view: Mapping[str, Any], layout: str, kept: Kept | None = None
 ) -> Generator[Progress, None, None]:
-    """Write a project into one file."""
-    from isca_gui.core import project, project_pack
+    """Write a project into one file; beside it, where there must be room for it, all is laid out first."""
+    from isca_gui.core import files, project, project_pack
 
-    with tempfile.TemporaryDirectory(prefix="isca-") as folder:
-        document = os.path.join(folder, f"project{project.SUFFIX}")
-        yield from save(document, work, view, layout, kept)
-        yield from project_pack.pack(document, path)
+    with project.one_error(path, "save"), files.folder_beside(path) as folder:
+        document = folder / f"project{project.SUFFIX}"
+        try:
+            yield from save(str(document), work, view, layout, kept)
+            yield from project_pack.pack(document, path)
+        except project.ProjectError as error:
+            raise project.ProjectError(_told(error, document, path)) from error
 
 
 def load_packed(path: str) -> Generator[Progress, None, tuple[Work, Project]]:
@@ -114,11 +117,15 @@ def load_packed(path: str) -> Generator[Progress, None, tuple[Work, Project]]:
         document = yield from project_pack.unpack(path, folder)
         try:
             work, kept = yield from load(document)
-        except project.ProjectError as error:  # it names the files that it was unpacked to
+        except project.ProjectError as error:
             damaged = f"Cannot open project '{path}': it is damaged. Take another copy of it."
-            told = str(error).replace(str(document), path).replace(os.path.join(folder, ""), "")
-            raise project.ProjectError(damaged if error.missing else told) from error
+            raise project.ProjectError(damaged if error.missing else _told(error, document, path)) from error
     return work, kept.project
+
+
+def _told(error: Exception, document: Path, path: str) -> str:
+    """Say an error about what is packed into `path`, or comes from it, without names nobody has chosen."""
+    return str(error).replace(str(document), path).replace(os.path.join(document.parent, ""), "")
 
 
 def _plan(work: Work, view: Mapping[str, Any], layout: str, kept: Kept | None) -> tuple[Project, Kept]:

@@ -232,6 +232,39 @@ def test_a_killed_writers_leftover_goes_with_the_next_write(tmp_path: Path, name
     assert names(tmp_path) == [name]
 
 
+USING = """
+import sys, time
+from isca_gui.core import files
+with files.folder_beside(sys.argv[1]) as folder:
+    (folder / "inner").mkdir()
+    (folder / "inner" / "file").write_bytes(b"half")
+    print("ready", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_folder_beside_a_file_goes_at_the_end_or_with_the_next_write(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with files.folder_beside(path) as folder:
+        (folder / "file").write_bytes(b"half")
+        assert folder.parent == tmp_path
+        assert folder.name.startswith(".")
+        put(path, b"new")
+        assert (folder / "file").exists(), "it is in use"
+    assert names(tmp_path) == ["file"]
+    with pytest.raises(FileNotFoundError), files.folder_beside(path) as folder:
+        (folder / "not there").unlink()
+    assert names(tmp_path) == ["file"]
+    kill(start(USING, path))
+    assert len(names(tmp_path)) == 2
+    put(path, b"newer")
+    assert names(tmp_path) == ["file"]
+    kill(start(USING, path))
+    with files.folder_beside(path) as folder:
+        assert names(tmp_path) == sorted([folder.name, "file"])
+    assert names(tmp_path) == ["file"]
+
+
 def test_a_living_writers_file_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "file"
     process = start(HOLDING, path)

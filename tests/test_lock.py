@@ -51,6 +51,25 @@ def test_one_holder_at_a_time(tmp_path: Path) -> None:
     Lock(path).release()
 
 
+def test_it_is_known_by_its_file_whatever_that_is_called(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    first = Lock(tmp_path / "old" / "lock")
+    (tmp_path / "old").rename(tmp_path / "new")
+    assert first.is_at(tmp_path / "new" / "lock")
+    assert not first.is_at(tmp_path / "old" / "lock")
+    (tmp_path / "old").mkdir()
+    second = Lock(tmp_path / "old" / "lock")
+    assert not first.is_at(second.path)
+    first.release()
+    assert not first.is_at(tmp_path / "new" / "lock")
+    with pytest.raises(Locked):  # the first was there before, but this one is not its
+        Lock(second.path)
+    second.follow(tmp_path / "new" / "lock")
+    (tmp_path / "old" / "lock").replace(tmp_path / "new" / "lock")
+    second.release()
+    assert [*tmp_path.rglob("lock")] == []
+
+
 def test_a_file_left_behind_is_no_lock(tmp_path: Path) -> None:
     (tmp_path / "lock").write_bytes(b"")
     assert not held(tmp_path / "lock")

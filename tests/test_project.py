@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import copy
+import itertools
 import json
 import math
 import os
@@ -23,10 +24,12 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from isca_gui.core import dataset, files, project, project_document, training
+from isca_gui.core import archive, dataset, files, project, project_document, project_store, training
 from isca_gui.core.evaluation import leave_one_out
 from isca_gui.core.progress import Progress, run
 from isca_gui.core.project import (
+    FILES,
+    SUFFIX,
     Contents,
     Project,
     ProjectError,
@@ -665,6 +668,60 @@ def test_stopped_anywhere_the_old_project_stands(work: tuple[Project, Contents],
     assert saved.read_bytes() != document
     run(load(saved))
     assert not [name for name in everything(saved.parent) if "incoming" in name or "partial" in name]
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_stopped_anywhere_a_new_project_leaves_nothing(
+    work: tuple[Project, Contents], saved: Path, tmp_path: Path, there: bool
+) -> None:
+    target, stop = tmp_path / "new" / f"new{SUFFIX}", 0
+    target.parent.mkdir()
+    if there:  # all that such a folder may hold, of which some would be written again, and more
+        shutil.copytree(saved.with_suffix(FILES), target.with_suffix(FILES))
+        shutil.rmtree(next(target.with_suffix(FILES).glob("dataset-*")))
+        (target.with_suffix(FILES) / "mine.txt").write_text("mine")
+    before = everything(target.parent), sorted(target.parent.rglob("*"))
+    for source in (work, (read(saved), Contents())):  # made here, and taken over from another folder
+        for stop in itertools.count():
+            task = save(target, *source)
+            reports = [report for _, report in zip(range(stop), task, strict=False)]
+            if len(reports) < stop:
+                break
+            task.close()
+            assert (everything(target.parent), sorted(target.parent.rglob("*"))) == before
+        assert stop > 5
+        run(load(target))
+        shutil.rmtree(target.parent)
+        target.parent.mkdir()
+        before = {}, []
+
+
+@pytest.mark.parametrize("place", [(archive, "save_model"), (files, "write_text"), (project_store, "sha256")])
+def test_a_full_disk_leaves_nothing_of_a_new_project(
+    work: tuple[Project, Contents], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: tuple[Any, str]
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(*place, full)
+    with pytest.raises(ProjectError, match="No space left"):
+        run(save(tmp_path / f"new{SUFFIX}", *work))
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_a_project_whose_document_is_there_keeps_its_files_whatever_fails_then(
+    work: tuple[Project, Contents], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = files.write_text
+
+    def written(*words: Any) -> None:
+        write(*words)
+        raise OSError(5, "Input/output error")  # of a drive that is pulled out then
+
+    monkeypatch.setattr(files, "write_text", written)
+    with pytest.raises(ProjectError, match="Input/output"):
+        run(save(tmp_path / f"new{SUFFIX}", *work))
+    run(load(tmp_path / f"new{SUFFIX}"))
 
 
 def test_a_full_disk_leaves_the_old_project(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:

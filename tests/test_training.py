@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import itertools
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -227,6 +229,55 @@ def test_a_stop_within_an_epoch_keeps_the_one_before(large, choice):
     assert model.end == STOPPED
     assert model.state.epoch == len(steps)
     assert_same(model, train(made, choice, epochs=len(steps), tolerance=1e-12))
+
+
+HERE = "here"
+
+
+@pytest.fixture
+def halting(monkeypatch):
+    """Let every piece of work for all threads begin with a place to stop, however short it is."""
+    each = training.Workers.each
+
+    def slow(workers, work, count, size):
+        return False if (yield Tick(0, count, HERE)) else (yield from each(workers, work, count, size))
+
+    monkeypatch.setattr(training.Workers, "each", slow)
+
+
+def places_to_stop(task):
+    """Count those of `halting` before an epoch is done; of others there are more on a slow machine."""
+    with contextlib.closing(task):
+        before = itertools.takewhile(lambda report: not isinstance(report, Step), task)
+        return sum(report.what == HERE for report in before)
+
+
+def at_place(number):
+    """A condition for `stop_when`: at one of these places."""
+    places = itertools.count()
+    return lambda report: isinstance(report, Tick) and report.what == HERE and next(places) == number
+
+
+@pytest.mark.usefixtures("halting")
+@pytest.mark.parametrize("choice", [*SOLVING, {"method": "isca", "components": 9}], ids=name)
+def test_a_stop_within_the_first_epoch_gives_no_untrained_model(small, choice):
+    settings = TrainingSettings(**choice, epochs=3, tolerance=1e-12)
+    count = places_to_stop(training.train(small, settings, 1))
+    assert count > 1
+    for place in range(count):
+        with pytest.raises(Cancelled, match=r"no model to keep|kernels were prepared"):
+            stop_when(training.train(small, settings, 1), at_place(place))
+
+
+@pytest.mark.usefixtures("halting")
+@pytest.mark.parametrize("choice", SOLVING, ids=name)
+def test_a_resumed_training_that_is_stopped_within_an_epoch_keeps_what_it_had(small, choice):
+    part = train(small, choice, epochs=2, tolerance=1e-12)
+    settings = TrainingSettings(**choice, epochs=5, tolerance=1e-12)
+    last = places_to_stop(training.train(small, settings, 1, part)) - 1
+    model, _ = stop_when(training.train(small, settings, 1, part), at_place(last))
+    assert (model.end, model.state.epoch) == (STOPPED, 2)
+    assert_same(model, part)
 
 
 @pytest.mark.parametrize("choice", SOLVING, ids=name)

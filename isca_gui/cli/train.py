@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train and save a model."""
-    from isca_gui.core import archive, compact, steps, training
+    from isca_gui.core import archive, compact, training
 
     _check_target(args)
     common.check_range(args, args.dataset)
@@ -93,8 +93,6 @@ def run(args: argparse.Namespace) -> int:
     with StopAndKeep() as stop:
         task = training.train(dataset, settings, args.threads, resumed)
         model = run_training(task, settings, stop, quiet=args.json)
-        if model.end == "stopped" and (settings.method not in _WITH_EPOCHS or not model.state.epoch):
-            raise steps.Cancelled("Stopped before the first epoch was done; there is no model to keep.")
         if args.compact and model.end != "stopped":
             smaller = unless_stopped(compact.compacted(model), model, stop)
             model = common.run_with_progress(smaller, "model", quiet=args.json)

@@ -19,7 +19,7 @@ import numpy as np
 from isca_gui.core.batched import BatchedEpochs
 from isca_gui.core.lanes import LaneEpochs
 from isca_gui.core.sizes import MOST_COMPONENTS
-from isca_gui.core.steps import CONVERGED, MAX_EPOCHS, STOPPED, Cancelled, Result, SolverError, State, Step
+from isca_gui.core.steps import CONVERGED, MAX_EPOCHS, STOPPED, Result, SolverError, State, Step, no_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -66,13 +66,15 @@ def iterate(
     state = replace(state, u=nothing, v=nothing, j=nothing)  # large: only one copy is kept
     epochs = kind(problem, settings.components, natural=settings.metric == "natural")
     if not (yield from epochs.load(matrices, workers)):
-        raise Cancelled("Stopped before the first epoch; there is no model to keep.")
+        raise no_model()
     steps: list[Step] = []
     end = MAX_EPOCHS
     while state.epoch < settings.epochs:
         begun = time.perf_counter()
         figures = yield from epochs.epoch(settings.rho, settings.eta, workers)
         if figures is None:
+            if not state.epoch:
+                raise no_model()
             end = STOPPED
             break
         step = _step(figures, state, settings.rho, time.perf_counter() - begun)

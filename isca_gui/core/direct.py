@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isca_gui.core.batched import polar, slope
-from isca_gui.core.steps import CONVERGED, MAX_EPOCHS, STOPPED, Cancelled, Result, SolverError, State, Step
+from isca_gui.core.steps import CONVERGED, MAX_EPOCHS, STOPPED, Result, SolverError, State, Step, no_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -92,13 +92,15 @@ def iterate(
     descent = yield from _begin(problem, state, workers, fresh=fresh)
     if descent is None:
         if fresh:
-            raise Cancelled("Stopped before the first step; there is no model to keep.")
+            raise no_model()
         return Result(state, STOPPED, ())
     steps: list[Step] = []
     end, epoch, stop = MAX_EPOCHS, state.epoch, False
     while epoch < settings.epochs:
         kept = (descent.u.copy(), descent.lengths.copy(), descent.gradient.copy())
         if not (yield from workers.each(descent.descend, len(problem.slices), 1)):
+            if not epoch:
+                raise no_model()
             descent.u, descent.lengths, descent.gradient = kept
             stop = True
         else:

@@ -96,6 +96,22 @@ def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     sync_folder(target.parent)
 
 
+@contextlib.contextmanager
+def folder_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give an empty hidden folder beside `path`, on the same drive, for as long as the block lasts.
+
+    What a killed process has left of one goes when `path` is next written.
+    """
+    target = Path(os.path.realpath(path))
+    remove_leftovers(target)
+    temporary = _sibling(target)
+    temporary.mkdir()
+    try:
+        yield temporary
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
 def restore_folder(path: str | os.PathLike[str]) -> None:
     """Put a folder back that a process killed between the renames of `_take_place` left under another name.
 

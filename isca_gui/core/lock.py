@@ -35,18 +35,28 @@ class Lock:
         self.path = Path(path)
         self._descriptor = _taken(self.path)
 
+    def is_at(self, path: str | os.PathLike[str]) -> bool:
+        """Tell whether this is the lock of a path: its folder may have been renamed since it was taken."""
+        with contextlib.suppress(OSError):
+            return self._descriptor >= 0 and _is(Path(path), self._descriptor)
+        return False
+
+    def follow(self, path: str | os.PathLike[str]) -> None:
+        """Go on under the name that its file has now, to remove it there in the end."""
+        self.path = Path(path)
+
     def release(self) -> None:
         """Give the lock back and remove its file; calling it twice does no harm."""
+        ours = self.is_at(self.path)  # else it was renamed or removed, and another's may be there
         descriptor, self._descriptor = self._descriptor, -1
         if descriptor < 0:
             return
         if sys.platform == "win32":  # what is open cannot be removed there
             os.close(descriptor)
+        if ours:
             with contextlib.suppress(OSError):
                 self.path.unlink()
-        else:
-            with contextlib.suppress(OSError):
-                self.path.unlink()
+        if sys.platform != "win32":
             os.close(descriptor)
 
 

@@ -90,6 +90,7 @@ def save(
 ) -> Generator[Progress, None, Project]:
     """Write a project, and give it as it is now stored. Closing the generator leaves the old file as it was.
 
+    Where there was none, a save that fails or is closed leaves nothing behind.
     What `contents` holds is written; what it does not hold must be stored already, in `project.folder`, and
     is copied from there if that is another folder (save as).
     """
@@ -101,10 +102,15 @@ def save(
         with contextlib.suppress(ProjectError):  # the file that is replaced may be anything
             known.add(read(target).dataset)
         shelf = Shelf(target.with_suffix(FILES), project.folder)
-        stored = yield from _fill(shelf, project, contents or Contents(), known)
-        text = project_document.write(stored, target.parent)
-        yield Progress(1, 1, "saving")  # the last place to stop
-        files.write_text(target, text)
+        try:
+            stored = yield from _fill(shelf, project, contents or Contents(), known)
+            text = project_document.write(stored, target.parent)
+            yield Progress(1, 1, "saving")  # the last place to stop
+            files.write_text(target, text)
+        except BaseException:
+            if not os.path.lexists(target):  # else the document may refer to what was put there
+                shelf.take_back()
+            raise
         clean(target, stored)
     return stored
 

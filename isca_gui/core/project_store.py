@@ -37,7 +37,9 @@ class Shelf:
     def __init__(self, folder: Path, source: str) -> None:
         self.folder = folder
         self._source = Path(source) if source else folder  # of what is stored already
-        folder.mkdir(exist_ok=True)
+        self._added_files: list[Path] = []  # none of these was there before, nor of the folders
+        self._added_folders: list[Path] = []
+        self._make(folder)
 
     def model(self, model: Model | None, stored: Stored | None, what: str) -> Stored:
         """Put a model there, or the file that holds it already."""
@@ -76,13 +78,28 @@ class Shelf:
             raise Fault(f"'{source}', {what}, was altered")
         return self._put(incoming, stored)
 
+    def take_back(self) -> None:
+        """Remove all that was put here, and nothing that was there before; that never fails."""
+        for path in self._added_files:
+            with contextlib.suppress(OSError):
+                shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        for folder in reversed(self._added_folders):
+            with contextlib.suppress(OSError):  # others have put something there
+                folder.rmdir()
+
+    def _make(self, folder: Path) -> None:
+        if not folder.is_dir():
+            folder.mkdir()
+            self._added_folders.append(folder)
+
     def _incoming(self, suffix: str) -> Path:
         """Give a name for what is not known by its contents yet, with nothing there."""
         kind = {archive.SUFFIX: "models", ".tiff": "pictures"}.get(suffix, "")
         incoming = self.folder / kind / f"incoming-{os.getpid()}{suffix}"
-        incoming.parent.mkdir(exist_ok=True)
+        self._make(incoming.parent)
         if incoming.is_dir():
             shutil.rmtree(incoming)
+        self._added_files.append(incoming)
         return incoming
 
     def _added(self, kind: str, suffix: str, write: Callable[[Path], None]) -> Stored:
@@ -93,8 +110,10 @@ class Shelf:
 
     def _put(self, incoming: Path, stored: Stored) -> Stored:
         place = self.folder / stored.file
+        if not place.exists():
+            self._added_files.append(place)
         if not incoming.is_dir():
-            place.parent.mkdir(exist_ok=True)
+            self._make(place.parent)
             os.replace(incoming, place)
             files.sync_folder(place.parent)
             files.sync_folder(self.folder)

@@ -20,7 +20,12 @@ class SolverError(Exception):
 
 
 class Cancelled(Exception):
-    """A training was stopped before there was anything to keep."""
+    """A training, or what writes a file, was stopped before there was anything to keep."""
+
+
+def no_model() -> Cancelled:
+    """Give the error of a training that was stopped within its first epoch: a random start is no model."""
+    return Cancelled("Stopped before the first epoch was done; there is no model to keep.")
 
 
 @dataclass(frozen=True)

@@ -35,9 +35,10 @@ def train(
 ) -> Generator[Reports, bool | None, Model]:  # fmt: skip
     """Train a model; answer any report with True to stop and keep the model of the last whole epoch.
 
-    With `resume`, go on from where that model stands, up to the epochs of `settings`; the result is the
-    same, bit by bit, as that of one uninterrupted training. `due` is asked after every epoch; where it says
-    so, a copy of the `State` is reported, from which `restored` makes a model after a crash.
+    Before there is one, stopping raises `Cancelled`. With `resume`, go on from where that model stands, up to
+    the epochs of `settings`; the result is the same, bit by bit, as that of one uninterrupted training. `due`
+    is asked after every epoch; where it says so, a copy of the `State` is reported, from which `restored`
+    makes a model after a crash.
     """
     settings = settings.resolved()
     height, width = dataset.reference.shape

@@ -1,4 +1,4 @@
-"""The question whether changes are saved before they are lost."""
+"""The questions before work is lost: ours that is not saved, or another's that a save would replace."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from PySide6.QtWidgets import QWidget
 
-_BUTTONS = {
-    QMessageBox.StandardButton.Save: "&Save",
-    QMessageBox.StandardButton.Discard: "&Discard",
-    QMessageBox.StandardButton.Cancel: "&Cancel",
-}
-SAVE, DISCARD = QMessageBox.StandardButton.Save.value, QMessageBox.StandardButton.Discard.value
+_BUTTON = QMessageBox.StandardButton
+_SAVES = {_BUTTON.Save: "&Save", _BUTTON.Discard: "&Discard", _BUTTON.Cancel: "&Cancel"}
+_REPLACES = {_BUTTON.Save: "Save as &another…", _BUTTON.Yes: "&Replace it", _BUTTON.Cancel: "&Cancel"}
+SAVE, DISCARD, REPLACE = _BUTTON.Save.value, _BUTTON.Discard.value, _BUTTON.Yes.value
 
 
 def ask_save(parent: QWidget, name: str, lost: str, answered: Callable[[int], object]) -> None:
@@ -25,16 +23,31 @@ def ask_save(parent: QWidget, name: str, lost: str, answered: Callable[[int], ob
 
     Nothing waits for it.
     """
+    question = f"Save the changes to {name or 'this work'}?"
+    _ask(parent, "Save the project?", question, lost, _SAVES, answered)
+
+
+def ask_replace(parent: QWidget, name: str, answered: Callable[[int], object]) -> None:
+    """Ask whether to replace a file that has changed; `SAVE` is the answer to save as another one."""
+    question = f"{name} was changed elsewhere since it was opened here. Replace it?"
+    lost = "What is in the file now would be lost. Saved as another file, both stay."
+    _ask(parent, "Replace the project?", question, lost, _REPLACES, answered)
+
+
+def _ask(
+    parent: QWidget, title: str, question: str, lost: str, buttons: Mapping[QMessageBox.StandardButton, str],
+    answered: Callable[[int], object],
+) -> None:  # fmt: skip
     box = QMessageBox(parent)
-    box.setWindowTitle("Save the project?")
+    box.setWindowTitle(title)
     box.setIcon(QMessageBox.Icon.Question)
     box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setText(f"Save the changes to {name or 'this work'}?")
+    box.setText(question)
     box.setInformativeText(lost)
-    for button, text in _BUTTONS.items():
+    for button, text in buttons.items():
         box.addButton(button).setText(text)
-    box.setDefaultButton(QMessageBox.StandardButton.Save)
-    box.setEscapeButton(QMessageBox.StandardButton.Cancel)
+    box.setDefaultButton(_BUTTON.Save)
+    box.setEscapeButton(_BUTTON.Cancel)
     box.setStyleSheet("QLabel#qt_msgbox_label, QLabel#qt_msgbox_informativelabel { min-width: 330px; }")
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     box.finished.connect(answered)

@@ -109,8 +109,6 @@ FIELDS = (
           f"Start of the random numbers; the same seed gives the same model. {SPAN}", advanced=True),
     Field("precision", "Precision", "choice", "Single precision is faster, double is finer.",
           choices={name: name for name in PRECISIONS}, advanced=True),
-    Field("keep_every", "Keep a basis every", "whole", "Keep a copy of the basis, to see how it came about.",
-          unit="epochs (0: never)", limits=(0, 1_000_000), why_not=_iterates, advanced=True),
 )  # fmt: skip
 
 

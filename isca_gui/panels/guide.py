@@ -48,6 +48,8 @@ class Guide(QObject):
         self._start.visibilityChanged.connect(self._on_start_shown)  # also by the View menu
         window.jobs.changed.connect(self._on_jobs_changed)
         window.session.reference_changed.connect(self._on_reference_changed)
+        window.projects.opened.connect(self._give_up)
+        window.projects.begun.connect(self._give_up)
         corner = QToolButton(window)
         corner.setText("?")
         corner.setFocusPolicy(Qt.FocusPolicy.TabFocus)
@@ -194,6 +196,10 @@ class Guide(QObject):
         self.step_aside()
         self._step = "begun"
         self._go_on()
+
+    def _give_up(self) -> None:
+        """Make no mystery of other work than that for which it was asked."""
+        self._step = ""
 
     def _go_on(self) -> None:
         window = self._window

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 JOB = "reproduce"
 _NO_TEST = "No picture has been recognised yet. Open one in step 4."
 _NO_RUN = "The run that recognised this picture was deleted. Recognise it again first."
+_NO_MAP = "The map of this picture is not made yet. Wait until that has ended, or recognise it again."
 
 
 class Results(QObject):
@@ -112,8 +113,8 @@ class Results(QObject):
         if test is not None and test.secret:
             self._session.say("warning", GUESS_FIRST)
             return False
-        if test is None or test.recognition is None:
-            gone = test is not None and test.verdict is not None
-            self._session.say("warning", _NO_RUN if gone else _NO_TEST)
-            return False
-        return True
+        if test is None or test.verdict is None:
+            self._session.say("warning", _NO_TEST)
+        elif test.recognition is None:  # a project's file holds verdicts only: see `recollect`
+            self._session.say("warning", _NO_RUN if self._session.run_of(test.run) is None else _NO_MAP)
+        return test is not None and test.recognition is not None

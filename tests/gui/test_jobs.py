@@ -146,6 +146,18 @@ def test_what_was_written_before_a_stop_came_is_told_as_written(
     assert told == ["written" if at_its_end else "a"]
 
 
+def test_whoever_waits_for_a_file_hears_that_it_was_stopped(jobs: JobRunner, qtbot: QtBot) -> None:
+    told: list[Exception] = []
+    failures: list[object] = []
+    jobs.failed.connect(failures.append)
+    jobs.start("a", "A", lambda: endless([]), failed=told.append, writes=True)
+    qtbot.waitUntil(lambda: jobs.job("a").done > 3)
+    jobs.stop("a")
+    qtbot.waitUntil(lambda: bool(told))
+    assert isinstance(told[0], Cancelled)
+    assert failures == [], "that it was stopped is no failure"
+
+
 def test_stopping_a_job_to_keep_gives_what_it_has(jobs: JobRunner, qtbot: QtBot) -> None:
     results: list[Any] = []
     jobs.start("a", "A", lambda: endless([]), done=results.append, keep=True)

@@ -288,6 +288,40 @@ def test_grey_is_as_files_are_read(tmp_path: Path, channels: int, form: QImage.F
     assert np.abs(grey(pasted) - image.read(tmp_path / "a.png")).max() < 1e-6
 
 
+def test_what_was_opened_and_chosen_outlasts_a_crash(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    def kept() -> Preferences:
+        rest(qtbot, window)  # what was asked for,
+        rest(qtbot, window)  # and what is kept of it
+        return Preferences(window.preferences.path)
+
+    window.commands_.open_sample("camera")
+    assert kept().recent == ["sample:camera"]
+    first, second = (str(tmp_path / f"{name}.iscaproj") for name in ("one", "two"))
+    window.projects._write(first)
+    assert kept().recent_projects == [first]
+    window.projects._write(second, copy=True)
+    assert kept().recent_projects == [second, first]
+    window.projects.open(first)
+    assert kept().recent_projects == [first, second]
+    window.choose_theme(theme.DARK)
+    assert kept().theme == theme.DARK
+    window.choose_theme(theme.LIGHT)
+    window.choose_theme(theme.DARK)  # while the other is written
+    window.choose_theme(theme.SYSTEM)
+    assert kept().theme == theme.SYSTEM
+
+
+def test_where_preferences_cannot_be_kept_nobody_is_troubled(qtbot: QtBot, window: MainWindow) -> None:
+    window.preferences.path = window.preferences.path / "not a folder" / "p.json"
+    window.preferences.path.parent.parent.write_text("")
+    window.commands_.open_sample("camera")
+    rest(qtbot, window)
+    assert window.session.reference is not None
+    assert [message for message in window.session.messages if message.level != "info"] == []
+
+
 def test_window_settings_and_layout_come_back(qtbot: QtBot, preferences: Preferences) -> None:
     first = program.make_window(preferences)
     qtbot.addWidget(first)

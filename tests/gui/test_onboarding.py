@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox, QPushButton, QWidget
 
 from isca_gui import app as program
 from isca_gui.core.settings import TrainingSettings
@@ -21,16 +21,18 @@ from isca_gui.session import Reference
 from isca_gui.viewers.start import CHOICES, MOST_SHOWN, StartViewer
 from isca_gui.viewers.vote_map import VoteMapViewer
 
-from .conftest import in_front, rest
+from .conftest import fill, in_front, rest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
     from pytestqt.qtbot import QtBot
 
     from isca_gui.core.dataset import Dataset
+    from isca_gui.core.model import Model
     from isca_gui.main_window import MainWindow
 
     from .conftest import Studio
@@ -349,6 +351,30 @@ def test_a_mystery_without_a_reference_begins_with_the_sample(qtbot: QtBot, wind
     window.commands_.stop_generating()
     rest(qtbot, window)
     assert window.session.dataset is None
+
+
+@pytest.mark.parametrize("other", ["new", "opened"])
+def test_a_way_to_a_mystery_does_not_go_on_in_other_work(
+    qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32], small: Dataset, model: Model,
+    tmp_path: Path, other: str,
+) -> None:  # fmt: skip
+    path = tmp_path / "other.iscaproj"
+    fill(window, picture, small, model)
+    window.projects._write(str(path))
+    rest(qtbot, window)
+    window.session.remove_run(1)
+    window.session.set_settings(TrainingSettings(epochs=1_000_000))
+    window.guide.mystery()
+    qtbot.waitUntil(lambda: window.session.live is not None)
+    window.projects.new() if other == "new" else window.projects.open(path)
+    (box,) = [each for each in QApplication.topLevelWidgets() if isinstance(each, QMessageBox)]
+    box.button(QMessageBox.StandardButton.Discard).click()
+    rest(qtbot, window)
+    qtbot.wait(100)
+    rest(qtbot, window)
+    assert (window.session.reference is None) == (other == "new")
+    assert window.session.tested == ()
+    assert not window.projects.unsaved
 
 
 def test_a_way_to_a_mystery_that_is_stopped_stays_stopped(

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 from dataclasses import replace
@@ -20,7 +21,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
 
 from isca_gui import app as program
 from isca_gui import parts, work_files
-from isca_gui.core import project, strength, training
+from isca_gui.core import image, project, project_store, strength, training
 from isca_gui.core.evaluation import leave_one_out
 from isca_gui.core.progress import Progress
 from isca_gui.core.progress import run as finish
@@ -30,6 +31,7 @@ from isca_gui.panels.missing_files import MissingFiles
 from isca_gui.preferences import Preferences
 from isca_gui.project_locks import lock_of
 from isca_gui.projects import PACKED, SUFFIX
+from isca_gui.recollecting import RECOLLECT
 from isca_gui.session import Reference, Refused
 
 from .conftest import SETTINGS, SPEC, rest, still
@@ -443,6 +445,25 @@ def test_a_truth_told_while_the_pictures_of_a_project_are_recognised_stays_told(
     assert not other.session.test.truth.startswith("hidden:")
 
 
+def test_a_map_that_is_not_made_is_not_laid_to_a_deleted_run(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = save(qtbot, worked, tmp_path / f"all{SUFFIX}")
+    Gate(monkeypatch, "recognised", before=True)
+    worked.projects.open(path)
+    qtbot.waitUntil(lambda: worked.jobs.running(RECOLLECT))
+    results = worked.results
+    for _ in range(2):  # while it is made, and when that was stopped
+        for work in (results.save_map, results.save_votes):
+            work()
+            assert "is not made yet" in worked.session.messages[-1].text
+        worked.jobs.stop(RECOLLECT)
+        rest(qtbot, worked)
+    worked.session.remove_run(1)
+    results.save_map()
+    assert "was deleted" in worked.session.messages[-1].text
+
+
 def test_a_verdict_of_a_run_that_was_deleted_stays(
     qtbot: QtBot, worked: MainWindow, tmp_path: Path, open_window: Any
 ) -> None:
@@ -594,6 +615,36 @@ def test_in_one_file_it_goes_anywhere(
     rest(qtbot, other)
     assert not other.projects.unsaved
     assert (tmp_path / f"kept{SUFFIX}").exists()
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_full_drive_is_told_by_the_name_of_the_one_file(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: bool
+) -> None:
+    if kept:
+        save(qtbot, worked, tmp_path / f"mine{SUFFIX}")
+    (tmp_path / "drive").mkdir()
+    target, real = tmp_path / "drive" / f"sent{PACKED}", image.save_tiff
+
+    def full(path: Any, *words: Any) -> None:
+        if "drive" in str(path):
+            raise image.ImageError(f"Cannot write '{path}': No space left on device. Choose another place.")
+        real(path, *words)
+
+    def full_copy(source: Any, copy: Any) -> None:
+        raise OSError(28, "No space left on device", copy.name)
+
+    monkeypatch.setattr(image, "save_tiff", full)
+    monkeypatch.setattr(project_store.shutil, "copyfileobj", full_copy)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "not there"))  # nor is it needed
+    worked.projects._write_packed(str(target))
+    rest(qtbot, worked)
+    (told,) = errors(worked)
+    assert told.startswith(f"Cannot save project '{target}': ")
+    assert "No space left" in told
+    assert told.count(str(tmp_path)) == 1
+    assert "partial" not in told
+    assert [*target.parent.iterdir()] == []
 
 
 def test_what_is_no_packed_project_is_told_and_changes_nothing(
@@ -1068,8 +1119,10 @@ def test_a_second_window_may_look_but_not_write(
     assert "another window" in second.session.messages[-1].text
     assert "read-only" in second.windowTitle()
     line = action(second, "Ctrl+S")
-    assert not line.isEnabled()
     assert "another window" in line.toolTip()
+    choose(monkeypatch, "")
+    line.trigger()
+    assert second.projects.locked_out, "asked for another file, and none was chosen"
     second.session.remove_run(1)
     second.projects._write(str(path))
     assert "another window" in errors(second)[-1]
@@ -1078,11 +1131,155 @@ def test_a_second_window_may_look_but_not_write(
     action(second, "Ctrl+Shift+S").trigger()
     rest(qtbot, second)
     assert len(project.read(tmp_path / f"two{SUFFIX}").runs) == 1
-    assert line.isEnabled()
+    assert "another window" not in line.toolTip()
     worked.projects.new()
     second.projects.open(path)
     rest(qtbot, second)
-    assert action(second, "Ctrl+S").isEnabled(), "the first window has given it free"
+    assert not second.projects.locked_out, "the first window has given it free"
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_file_that_was_given_free_is_written(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, open_window: Any, changed: bool
+) -> None:
+    path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")
+    second = open_window()
+    second.projects.open(path)
+    rest(qtbot, second)
+    if changed:
+        worked.session.remove_run(3)
+        worked.projects.save()
+        rest(qtbot, worked)
+    worked.close()
+    second.session.remove_run(1)
+    action(second, "Ctrl+S").trigger()
+    if changed:
+        answer(QMessageBox.StandardButton.Yes)
+    rest(qtbot, second)
+    assert [run.number for run in project.read(path).runs] == [3]
+    assert "read-only" not in second.windowTitle()
+    assert not second.projects.unsaved
+
+
+def test_what_another_window_has_saved_is_not_replaced_unasked(
+    qtbot: QtBot, worked: MainWindow, model: Model, tmp_path: Path, open_window: Any,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    (tmp_path / "p").mkdir()
+    path = save(qtbot, worked, tmp_path / "p" / f"one{SUFFIX}")
+    second = open_window()
+    second.projects.open(path)
+    rest(qtbot, second)
+    worked.session.add_model("more", replace(model, end="stopped"))
+    worked.projects.save()
+    rest(qtbot, worked)
+    worked.close()
+    before, proposed = everything(path.parent), []
+
+    def same(*words: Any) -> tuple[str, str]:
+        proposed.append(words[2])
+        return str(path), ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", same)
+    second.session.remove_run(3)
+    second.projects.save_as()
+    assert proposed == [str(path.with_name(f"one copy{SUFFIX}"))]
+    assert "changed elsewhere" in boxes()[0].text()
+    answer(QMessageBox.StandardButton.Cancel)
+    rest(qtbot, second)
+    assert second.projects.unsaved
+    assert everything(path.parent) == before
+
+
+@pytest.fixture
+def replaced(qtbot: QtBot, worked: MainWindow, tmp_path: Path) -> tuple[Path, dict[str, bytes]]:
+    """A project that is open and changed, whose file somebody else has replaced, as no lock can prevent."""
+    (tmp_path / "p").mkdir()
+    path = save(qtbot, worked, tmp_path / "p" / f"one{SUFFIX}")
+    there = project.read(path)
+    finish(project.save(path, replace(there, spec=DatasetSpec(("blur",), (60.0,)))))
+    worked.session.set_settings(replace(SETTINGS, epochs=7))
+    worked.session.remove_run(3)
+    return path, everything(path.parent)
+
+
+@pytest.mark.parametrize("way", ["save", "save_as", "save_copy"])
+def test_a_file_that_was_replaced_is_replaced_only_when_that_is_wanted(
+    qtbot: QtBot, worked: MainWindow, replaced: tuple[Path, dict[str, bytes]], way: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    path, before = replaced
+    choose(monkeypatch, path)
+    for _ in range(2):
+        getattr(worked.projects, way)()
+        answer(QMessageBox.StandardButton.Cancel)
+        rest(qtbot, worked)
+        assert everything(path.parent) == before
+    getattr(worked.projects, way)()
+    answer(QMessageBox.StandardButton.Yes)
+    rest(qtbot, worked)
+    assert (project.read(path).spec, project.read(path).settings.epochs) == (SPEC, 7)
+    worked.session.set_settings(replace(SETTINGS, epochs=8))
+    worked.projects.save()
+    rest(qtbot, worked)
+    assert boxes() == [], "now it is ours"
+    assert not worked.projects.unsaved
+
+
+def test_a_file_that_was_replaced_stays_beside_what_is_saved_as_another(
+    qtbot: QtBot, worked: MainWindow, replaced: tuple[Path, dict[str, bytes]], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    path, before = replaced
+    choose(monkeypatch, tmp_path / f"two{SUFFIX}")
+    worked.quit()
+    answer(QMessageBox.StandardButton.Save)
+    answer(QMessageBox.StandardButton.Save)
+    qtbot.waitUntil(lambda: not worked.isVisible())
+    assert project.read(tmp_path / f"two{SUFFIX}").settings.epochs == 7
+    assert everything(path.parent) == before
+
+
+def test_a_file_that_is_replaced_behind_the_question_is_asked_about_again(
+    qtbot: QtBot, worked: MainWindow, replaced: tuple[Path, dict[str, bytes]]
+) -> None:
+    path, _ = replaced
+    worked.projects.save()
+    finish(project.save(path, replace(project.read(path), spec=DatasetSpec(("blur",), (60.0, 70.0)))))
+    before = everything(path.parent)
+    answer(QMessageBox.StandardButton.Yes)
+    answer(QMessageBox.StandardButton.Cancel)
+    rest(qtbot, worked)
+    assert everything(path.parent) == before
+
+
+def test_a_file_that_is_gone_is_written_again(
+    qtbot: QtBot, worked: MainWindow, replaced: tuple[Path, dict[str, bytes]]
+) -> None:
+    path, _ = replaced
+    path.unlink()
+    worked.projects.save()
+    rest(qtbot, worked)
+    assert boxes() == []
+    assert project.read(path).settings.epochs == 7
+
+
+def test_a_project_whose_folder_was_renamed_is_no_other_windows(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path
+) -> None:
+    (tmp_path / "old").mkdir()
+    save(qtbot, worked, tmp_path / "old" / f"one{SUFFIX}")
+    path = (tmp_path / "old").rename(tmp_path / "new") / f"one{SUFFIX}"
+    worked.projects.open(path)
+    rest(qtbot, worked)
+    assert (worked.projects.path, worked.projects.locked_out) == (str(path), "")
+    worked.session.remove_run(1)
+    worked.projects.save()
+    rest(qtbot, worked)
+    assert len(project.read(path).runs) == 1
+    worked.projects.new()
+    rest(qtbot, worked)
+    assert not lock_of(str(path)).exists()
 
 
 def test_a_lock_of_a_dead_process_is_nobodys(qtbot: QtBot, worked: MainWindow, tmp_path: Path) -> None:
@@ -1105,5 +1302,10 @@ def test_where_no_lock_can_be_had_it_is_told(qtbot: QtBot, worked: MainWindow, t
     worked.projects.open(path)
     rest(qtbot, worked)
     assert "cannot be written" in worked.projects.locked_out
-    assert not action(worked, "Ctrl+S").isEnabled()
+    assert "cannot be written" in action(worked, "Ctrl+S").toolTip()
     assert len(worked.session.runs) == 2
+    lock_of(str(path)).rmdir()
+    worked.session.remove_run(1)
+    action(worked, "Ctrl+S").trigger()
+    rest(qtbot, worked)
+    assert len(project.read(path).runs) == 1

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox
 from isca_gui import app as program
 from isca_gui import safety, work_files
 from isca_gui.core import image, snapshot, training
+from isca_gui.core.lock import Lock
 from isca_gui.core.progress import run
 from isca_gui.core.settings import TrainingSettings
 from isca_gui.core.snapshot import Snapshot, SnapshotError
@@ -27,6 +28,7 @@ from isca_gui.core.steps import State, Step
 from isca_gui.parts import Reference, Work
 from isca_gui.parts import Run as Ended
 from isca_gui.preferences import Preferences
+from isca_gui.project_locks import lock_of
 from isca_gui.projects import SUFFIX
 
 from .conftest import SETTINGS, SPEC, rest
@@ -329,6 +331,27 @@ def test_where_the_question_before_it_is_cancelled_it_is_offered_again(
     assert window.session.runs == ()
 
 
+def test_where_the_save_before_it_is_stopped_it_is_offered_again(
+    qtbot: QtBot, window: MainWindow, work: Work, tmp_path: Path
+) -> None:
+    path = tmp_path / f"mine{SUFFIX}"
+    window.session.set_work(replace(work, runs=(), run=0))
+    window.projects._write(str(path))
+    rest(qtbot, window)
+    window.session.set_settings(replace(SETTINGS, seed=5))
+    leave(work)
+    window.recovery.look()
+    qtbot.waitUntil(window.notice.isVisible)
+    window.notice.buttons[0].click()
+    (box,) = (each for each in window.findChildren(QMessageBox) if each.isVisible())
+    box.button(QMessageBox.StandardButton.Save).click()
+    window.commands_.stop()
+    rest(qtbot, window)
+    qtbot.waitUntil(lambda: len(window.notice.buttons) == 3)
+    assert window.notice.isVisible()
+    assert (window.session.settings.seed, window.projects.unsaved) == (5, True)
+
+
 def test_what_is_restored_stays_in_safety_until_it_is_in_ours(
     qtbot: QtBot, window: MainWindow, work: Work
 ) -> None:
@@ -365,6 +388,23 @@ def test_it_belongs_to_its_file_again(qtbot: QtBot, window: MainWindow, work: Wo
     assert not window.projects.unsaved
     other, _ = run(work_files.load(str(path)))
     assert [each.number for each in other.runs] == [1]
+
+
+def test_that_its_file_is_another_windows_is_told(
+    qtbot: QtBot, window: MainWindow, work: Work, tmp_path: Path
+) -> None:
+    path = tmp_path / f"mine{SUFFIX}"
+    run(work_files.save(str(path), work, {}, ""))
+    leave(work, str(path))
+    other = Lock(lock_of(str(path)))
+    window.recovery.look()
+    qtbot.waitUntil(window.notice.isVisible)
+    window.notice.buttons[0].click()
+    rest(qtbot, window)
+    other.release()
+    assert "read-only" in window.windowTitle()
+    said = [message.text for message in window.session.messages if message.level == "warning"]
+    assert [words for words in said if "another window" in words]
 
 
 def test_a_file_that_was_saved_since_is_not_written_over(
