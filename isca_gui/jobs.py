@@ -229,6 +229,10 @@ class JobRunner(QObject):
         """Tell whether a job of this name is under way and will give a result."""
         return self.job(name) is not None
 
+    def idle(self, name: str) -> bool:
+        """Tell whether no job of this name is at work, nor one that was stopped and has not ended yet."""
+        return name not in self._waiting and all(thread.order.name != name for thread in self._threads)
+
     @property
     def writing(self) -> bool:
         """Whether a file of the user's is being written."""

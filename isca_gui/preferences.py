@@ -72,14 +72,14 @@ class Preferences:
     def save(self) -> None:
         """Write the file, whole or not at all; raises OSError where it cannot be written."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        ours = self._document()
         with turn(self.path.with_name(f".{self.path.name}.lock"), _PATIENCE):
+            ours = self._document()  # not before: a later save of another thread may have had its turn
             there, problem = _read(self.path)
             if problem:
                 with contextlib.suppress(OSError):
                     os.replace(self.path, _put_aside(self.path))
             files.write_text(self.path, json.dumps(_merged(self._before, ours, there), indent=1))
-        self._before = ours
+            self._before = ours
 
 
 def _read(path: Path) -> tuple[dict[str, Any], str]:

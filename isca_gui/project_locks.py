@@ -16,7 +16,7 @@ class ProjectLocks:
 
     def __init__(self) -> None:
         self._own: Lock | None = None
-        self._next: Lock | None = None  # of the file that is being written, or was when that was stopped
+        self._next: Lock | None = None  # of the file that is being written
 
     def take(self, path: str) -> tuple[Lock | None, str]:
         """Take the lock of a project file, or say why it cannot be had."""

@@ -302,7 +302,7 @@ class Projects(GuardedWork):
                 write = partial(self._write, path, then, otherwise, over=there)
                 self._in_turn(shown, write, otherwise)
             elif answer == SAVE:
-                self.save_as(then, otherwise)
+                self._in_turn(shown, partial(self.save_as, then, otherwise), otherwise)
             elif otherwise is not None:
                 otherwise()
 

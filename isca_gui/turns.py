@@ -40,5 +40,5 @@ class Turns(QObject):
             self._on_jobs_changed()
 
     def _on_jobs_changed(self) -> None:
-        while self._next and not self._paused and not self._jobs.running(self._name):
+        while self._next and not self._paused and self._jobs.idle(self._name):
             self._next.popleft()()

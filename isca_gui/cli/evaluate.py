@@ -277,7 +277,7 @@ def _print_model(args: argparse.Namespace, row: Row) -> None:
     print(f"{_percent(left.block_accuracy)}  of their blocks vote for the right class")
     if row.fresh is None:
         return
-    missed = f"; {row.fresh.unreachable} levels could not be reached" if row.fresh.unreachable else ""
+    missed = f"; {row.fresh.unreachable} could not be made of this picture" if row.fresh.unreachable else ""
     levels = "MSE {:g} to {:g}".format(*row.fresh.levels)
     print(
         f"\n{len(row.fresh.outcomes)} fresh pictures, {args.fresh} of each kind and pair, {levels}{missed}:"

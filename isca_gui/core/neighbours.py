@@ -100,17 +100,14 @@ class Neighbours:
         Infinite for a picture that is alone in its class, for the one that is left out, and at blocks that
         the picture, or all others of its class, left as they were.
         """
-        return self._usual(leave_out)[0]
-
-    def _usual(self, leave_out: int | None) -> tuple[Floats, NDArray[np.int32]]:
-        """Give those distances, and which other picture it is (block, image)."""
         if leave_out is None:
-            return self._others[0][0], self._others[1][0]
+            nearest: Floats = self._others[0][0]
+            return nearest
         distances, places = self._two_others
         gone = self._place(leave_out)
-        first: Floats = np.where(places[0] == gone, distances[1], distances[0])
-        first[:, gone] = np.inf
-        return first, np.where(places[0] == gone, places[1], places[0])
+        found: Floats = np.where(places[0] == gone, distances[1], distances[0])
+        found[:, gone] = np.inf
+        return found
 
     def members(self, index: int, leave_out: int | None = None) -> NDArray[np.intp]:
         """Give the places, in this object's order, of a class's training pictures."""
@@ -168,7 +165,12 @@ class Neighbours:
 
     def _off(self, members: NDArray[np.intp], leave_out: int | None) -> float:
         """How far off in level the nearest other of its class is, for some pictures, on average."""
-        distances, others = (each[:, members] for each in self._usual(leave_out))
+        if leave_out is None:
+            distances, others = (each[0][:, members] for each in self._others)
+        else:
+            (near, next_), (first, second) = (each[:, :, members] for each in self._two_others)
+            gone = first == self._place(leave_out)
+            distances, others = np.where(gone, next_, near), np.where(gone, second, first)
         logarithms = _logarithms(self._levels)
         off = np.abs(logarithms[others] - logarithms[members])[np.isfinite(distances)]
         return float(off.mean()) if len(off) else 0.0

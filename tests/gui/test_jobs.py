@@ -14,6 +14,7 @@ from isca_gui.core.parallel import Tick
 from isca_gui.core.progress import Progress
 from isca_gui.core.steps import Cancelled
 from isca_gui.jobs import JobRunner, explain
+from isca_gui.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -156,6 +157,32 @@ def test_whoever_waits_for_a_file_hears_that_it_was_stopped(jobs: JobRunner, qtb
     qtbot.waitUntil(lambda: bool(told))
     assert isinstance(told[0], Cancelled)
     assert failures == [], "that it was stopped is no failure"
+
+
+def test_the_next_has_its_turn_when_a_stopped_one_has_ended_and_told(jobs: JobRunner, qtbot: QtBot) -> None:
+    """It cannot be interrupted between two reports: until then it may still be writing."""
+    told: list[object] = []
+    go_on = threading.Event()
+
+    def slow() -> Generator[int, None, str]:
+        yield 1
+        go_on.wait(30)
+        yield 2
+        return "written"
+
+    def end_at_once() -> Generator[int, None, str]:
+        yield 1
+        return "second"
+
+    turns = Turns(jobs, "a", jobs)
+    turns.take(lambda: jobs.start("a", "A", slow, done=told.append, failed=told.append, writes=True))
+    turns.take(lambda: jobs.start("a", "B", end_at_once, done=told.append, writes=True))
+    jobs.stop("a")
+    assert (jobs.running("a"), jobs.idle("a"), told) == (False, False, [])
+    go_on.set()
+    qtbot.waitUntil(lambda: len(told) == 2)
+    assert isinstance(told[0], Cancelled)
+    assert told[1] == "second"
 
 
 def test_stopping_a_job_to_keep_gives_what_it_has(jobs: JobRunner, qtbot: QtBot) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -144,6 +145,23 @@ def test_a_lock_that_is_never_given_back_does_not_keep_the_window_open(tmp_path:
     assert time.monotonic() - begin < 5
     lock.release()
     assert Preferences(path).theme == "dark"
+
+
+def test_of_two_threads_the_later_wish_stands(tmp_path: Path) -> None:
+    """A save that waits for its turn writes what is wanted then, not what was when it began to wait."""
+    path = tmp_path / "preferences.json"
+    ours = Preferences(path)
+    ours.save()
+    lock = Lock(tmp_path / ".preferences.json.lock")
+    ours.geometry = "old"
+    waiting = threading.Thread(target=ours.save)
+    waiting.start()
+    time.sleep(0.2)
+    ours.geometry = "new"
+    lock.release()
+    ours.save()
+    waiting.join()
+    assert Preferences(path).geometry == "new"
 
 
 def test_what_could_not_be_read_is_kept_aside(tmp_path: Path) -> None:
