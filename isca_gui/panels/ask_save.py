@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _BUTTON = QMessageBox.StandardButton
 _SAVES = {_BUTTON.Save: "&Save", _BUTTON.Discard: "&Discard", _BUTTON.Cancel: "&Cancel"}
 _REPLACES = {_BUTTON.Save: "Save as &another…", _BUTTON.Yes: "&Replace it", _BUTTON.Cancel: "&Cancel"}
+_LONGEST = 28  # letters of a name in a question
 SAVE, DISCARD, REPLACE = _BUTTON.Save.value, _BUTTON.Discard.value, _BUTTON.Yes.value
 
 
@@ -23,15 +24,22 @@ def ask_save(parent: QWidget, name: str, lost: str, answered: Callable[[int], ob
 
     Nothing waits for it.
     """
-    question = f"Save the changes to {name or 'this work'}?"
+    question = f"Save the changes to {_short(name) or 'this work'}?"
     _ask(parent, "Save the project?", question, lost, _SAVES, answered)
 
 
 def ask_replace(parent: QWidget, name: str, answered: Callable[[int], object]) -> None:
     """Ask whether to replace a file that has changed; `SAVE` is the answer to save as another one."""
-    question = f"{name} was changed elsewhere since it was opened here. Replace it?"
-    lost = "What is in the file now would be lost. Saved as another file, both stay."
-    _ask(parent, "Replace the project?", question, lost, _REPLACES, answered)
+    lost = (
+        "The file was changed elsewhere since it was opened here. What is in it now would be lost. "
+        "Saved as another file, both stay."
+    )
+    _ask(parent, "Replace the project?", f"Replace {_short(name)}?", lost, _REPLACES, answered)
+
+
+def _short(name: str) -> str:
+    """Leave out the middle of a long name: the box does not grow with it."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST // 2]}…{name[-_LONGEST // 2 + 1 :]}"
 
 
 def _ask(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QLabel, QSizePolicy, QStatusBar, QToolButton, QWidget
 
 from isca_gui.jobs import weightiest
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from isca_gui.session import Message, Session
 
 _SHORT = 0.25  # seconds a job must last before it is worth a word
+LASTING = 15_000  # milliseconds for which news are news; warnings stay until there is something newer
 _STOP = "Stop this (Esc)."
 
 
@@ -34,6 +35,9 @@ class StatusBar(QStatusBar):
         self.message_label = QLabel()
         self.message_label.setTextFormat(Qt.TextFormat.PlainText)
         self.message_label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._news = QTimer(self)
+        self._news.setSingleShot(True)
+        self._news.setInterval(LASTING)
         self._zoom = 0.0  # the last one told
         self.pixel_label = SteadyLabel(letters=34, right=True)
         self.zoom_label = SteadyLabel(letters=9, right=True)
@@ -50,6 +54,7 @@ class StatusBar(QStatusBar):
         for widget in (self.pixel_label, self.zoom_label, self.job_label, self.bar, self.stop_button):
             self.addPermanentWidget(widget)
         self.stop_button.clicked.connect(self._on_stop_clicked)
+        self._news.timeout.connect(lambda: self._say("", "info"))
         session.message_added.connect(self._on_message_added)
         jobs.changed.connect(self.refresh)
         self.refresh()
@@ -94,9 +99,16 @@ class StatusBar(QStatusBar):
             self._actions.stop_job(job)
 
     def _on_message_added(self, message: Message) -> None:
-        self.message_label.setText(message.text.replace("\n", " "))
-        self.message_label.setToolTip(message.text)
-        set_property(self.message_label, "level", message.level)
+        self._say(message.text, message.level)
+        if message.level == "info":
+            self._news.start()
+        else:
+            self._news.stop()
+
+    def _say(self, text: str, level: str) -> None:
+        self.message_label.setText(text.replace("\n", " "))
+        self.message_label.setToolTip(text)
+        set_property(self.message_label, "level", level)
 
 
 def words(job: Job) -> str:

@@ -43,6 +43,18 @@ def action_of(window: MainWindow, key: str) -> QAction:
     return found[0]
 
 
+def test_news_go_and_warnings_stay(qtbot: QtBot, window: MainWindow) -> None:
+    status = window.status
+    status._news.setInterval(50)
+    window.session.say("info", "It was stopped.")
+    assert status.message_label.text() == "It was stopped."
+    qtbot.waitUntil(lambda: status.message_label.text() == "")
+    window.session.say("info", "It was stopped.")
+    window.session.say("warning", "The disk is full.")
+    qtbot.wait(150)
+    assert status.message_label.text() == "The disk is full."
+
+
 def test_starts_with_a_sample_and_one_obvious_next_step(qtbot: QtBot, window: MainWindow) -> None:
     program.begin(window)
     qtbot.waitUntil(lambda: window.session.reference is not None)

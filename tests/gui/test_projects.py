@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QMessageBox, QWidget
 
 from isca_gui import app as program
 from isca_gui import parts, work_files
@@ -27,6 +27,7 @@ from isca_gui.core.progress import Progress
 from isca_gui.core.progress import run as finish
 from isca_gui.core.recognition import Recogniser
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.panels.ask_save import ask_replace, ask_save
 from isca_gui.panels.missing_files import MissingFiles
 from isca_gui.preferences import Preferences
 from isca_gui.project_locks import lock_of
@@ -1159,6 +1160,24 @@ def test_a_file_that_was_given_free_is_written(
     assert [run.number for run in project.read(path).runs] == [3]
     assert "read-only" not in second.windowTitle()
     assert not second.projects.unsaved
+
+
+@pytest.mark.parametrize("ask", [ask_save, lambda parent, name, _, done: ask_replace(parent, name, done)])
+@pytest.mark.parametrize("length", [5, 40, 200])
+def test_questions_are_seen_whole_whatever_the_project_is_called(
+    qtbot: QtBot, length: int, ask: Callable[..., None]
+) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    with qtbot.waitExposed(parent):
+        parent.show()
+    ask(parent, f"{'m' * length}{SUFFIX}", "Something is not saved.", lambda _: None)
+    (box,) = parent.findChildren(QMessageBox)
+    for name in ("qt_msgbox_label", "qt_msgbox_informativelabel"):
+        label = box.findChild(QLabel, name)
+        assert label is not None
+        assert label.wordWrap() or label.fontMetrics().horizontalAdvance(label.text()) <= label.width()
+    box.close()
 
 
 def test_what_another_window_has_saved_is_not_replaced_unasked(
