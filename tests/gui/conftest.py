@@ -31,7 +31,6 @@ from isca_gui.session import Reference, Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -215,8 +214,9 @@ def with_run(with_dataset: Studio, model: Model) -> Studio:
 
 
 @pytest.fixture
-def preferences(tmp_path: Path) -> Preferences:
-    made = Preferences(tmp_path / "preferences.json")
+def preferences(tmp_path_factory: pytest.TempPathFactory) -> Preferences:
+    """Not where tests look at the files that were written: these are written beside that, at any time."""
+    made = Preferences(tmp_path_factory.mktemp("preferences") / "preferences.json")
     made.spec, made.settings, made.theme = SPEC, SETTINGS, theme.LIGHT
     return made
 
