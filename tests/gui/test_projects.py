@@ -1203,7 +1203,7 @@ def test_what_another_window_has_saved_is_not_replaced_unasked(
     second.session.remove_run(3)
     second.projects.save_as()
     assert proposed == [str(path.with_name(f"one copy{SUFFIX}"))]
-    assert "changed elsewhere" in boxes()[0].text()
+    assert "changed elsewhere" in boxes()[0].informativeText()
     answer(QMessageBox.StandardButton.Cancel)
     rest(qtbot, second)
     assert second.projects.unsaved
