@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from isca_gui import app as program
-from isca_gui import theme
+from isca_gui import theme, work_files
 from isca_gui.actions import Actions
 from isca_gui.core import dataset, image, samples, training
 from isca_gui.core.progress import run
@@ -208,6 +208,20 @@ def with_run(with_dataset: Studio, model: Model) -> Studio:
     with_dataset.session.begin_run(SETTINGS)
     with_dataset.session.end_run(model)
     return with_dataset
+
+
+@pytest.fixture
+def saves_may_go_on(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Hold saves that begin while it is cleared: else one may be done before it is told to stop."""
+    go_on, whole = threading.Event(), work_files.save
+    go_on.set()
+
+    def held(*words: Any, **more: Any) -> Any:
+        go_on.wait(60)
+        return (yield from whole(*words, **more))
+
+    monkeypatch.setattr(work_files, "save", held)
+    return go_on
 
 
 # --- the whole window ---------------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ from isca_gui.session import Reference, Refused
 from .conftest import SETTINGS, SPEC, rest, still
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable
 
     from numpy.typing import NDArray
@@ -811,15 +812,17 @@ def test_results_of_the_old_work_do_not_come_into_the_new(
 
 
 def test_a_save_that_is_stopped_leaves_the_old_file_and_can_be_begun_again(
-    qtbot: QtBot, worked: MainWindow, tmp_path: Path
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path, saves_may_go_on: threading.Event
 ) -> None:
     path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")
     before, other = path.read_bytes(), tmp_path / f"two{SUFFIX}"
     worked.session.remove_run(1)
     for target in (path, other):
+        saves_may_go_on.clear()
         worked.projects._write(str(target))
         worked.commands_.stop()
-        rest(qtbot, worked)
+        saves_may_go_on.set()
+        qtbot.waitUntil(lambda: worked.jobs.idle("project"))
     assert path.read_bytes() == before
     assert not other.exists()
     assert worked.projects.unsaved

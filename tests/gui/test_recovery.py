@@ -34,6 +34,7 @@ from isca_gui.projects import SUFFIX
 from .conftest import SETTINGS, SPEC, rest
 
 if TYPE_CHECKING:
+    import threading
     from collections.abc import Callable
 
     from numpy.typing import NDArray
@@ -332,7 +333,7 @@ def test_where_the_question_before_it_is_cancelled_it_is_offered_again(
 
 
 def test_where_the_save_before_it_is_stopped_it_is_offered_again(
-    qtbot: QtBot, window: MainWindow, work: Work, tmp_path: Path
+    qtbot: QtBot, window: MainWindow, work: Work, tmp_path: Path, saves_may_go_on: threading.Event
 ) -> None:
     path = tmp_path / f"mine{SUFFIX}"
     window.session.set_work(replace(work, runs=(), run=0))
@@ -344,8 +345,10 @@ def test_where_the_save_before_it_is_stopped_it_is_offered_again(
     qtbot.waitUntil(window.notice.isVisible)
     window.notice.buttons[0].click()
     (box,) = (each for each in window.findChildren(QMessageBox) if each.isVisible())
+    saves_may_go_on.clear()
     box.button(QMessageBox.StandardButton.Save).click()
     window.commands_.stop()
+    saves_may_go_on.set()
     rest(qtbot, window)
     qtbot.waitUntil(lambda: len(window.notice.buttons) == 3)
     assert window.notice.isVisible()
