@@ -6,10 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isca_gui.core.descriptor import EXTRA
+from isca_gui.core.settings import HIGHEST_MSE
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isca_gui.core.neighbours import Floats
+
+_FALL = 0.05  # of its whole rise: energy that falls by more between two levels is no measure of them
 
 
 def severity(
@@ -27,29 +32,44 @@ def severity(
     What does the same to a picture every time is measured by how far its descriptors have moved from the
     reference, the first of the training pictures, over the blocks of its kind. Noise hits other pixels in
     every picture, and a subspace has learned that of its training pictures: it is measured over all blocks by
-    their energy, coordinates in the subspace (the first `inside` numbers) and the rest together, which no
-    basis can change.
+    what no basis can change, see `_noise`.
     """
+    order = np.argsort(levels[members])
+    members = members[order]
     if noise:
-        none = float(_energy(known[:, :1], inside)[0])
-        far = float(_energy(described, inside)[0]) - none
-        moved = _energy(known[:, members], inside) - none
+        far, moved = _noise(described, known[:, members], known[:, :1], inside)
     elif blocks.any():
         start = known[blocks][:, :1]
         far = float(np.square(described[blocks] - start).sum(axis=2).mean())
         moved = np.square(known[np.ix_(blocks, members)] - start).sum(axis=2).mean(axis=0, dtype=np.float64)
     else:
         return 0.0
-    order = np.argsort(levels[members])
-    at, rising = levels[members][order], np.maximum.accumulate(np.maximum(moved[order], 0.0))
+    at, rising = levels[members], np.maximum.accumulate(np.maximum(moved, 0.0))
     last = float(rising[-1])
     if far >= last:
-        return float(at[-1] * (far / last if last > 0 else 1.0))
+        return min(float(at[-1] * (far / last if last > 0 else 1.0)), HIGHEST_MSE)
     return float(np.interp(far, [0.0, *rising], [0.0, *at]))
 
 
-def _energy(described: Floats, inside: int) -> NDArray[np.float64]:
-    """Average ‖x‖² over the blocks, x with its mean removed: (block, image, number) to (image,)."""
+def _noise(described: Floats, known: Floats, start: Floats, inside: int) -> tuple[float, NDArray[np.float64]]:
+    """Measure noise in a picture, and in those known of its kind, weakest first, beside the reference.
+
+    It adds energy, coordinates in the subspace (the first `inside` numbers) and the rest together. But where
+    most pixels are black or white it is cut off there and takes contrast away: then by how much the blocks'
+    lengths and means have changed, up or down.
+    """
+    lengths, first = _lengths(known, inside), _lengths(start, inside)
+    mine = _lengths(described, inside)
+    energy = (np.square(lengths) - np.square(first)).mean(axis=0)
+    if (np.maximum.accumulate([0.0, *energy])[1:] - energy).max() <= _FALL * energy[-1]:
+        return float((np.square(mine) - np.square(first)).mean()), energy
+    means, own = known[:, :, -EXTRA] - start[:, :, -EXTRA], described[:, :, -EXTRA] - start[:, :, -EXTRA]
+    moved = (np.square(lengths - first) + np.square(means)).mean(axis=0, dtype=np.float64)
+    return float((np.square(mine - first) + np.square(own)).mean()), moved
+
+
+def _lengths(described: Floats, inside: int) -> NDArray[np.float64]:
+    """Give ‖x‖ of every block, x with its mean removed: (block, image, number) to (block, image)."""
     part = np.concatenate([described[:, :, :inside], described[:, :, -2:-1]], axis=2)
-    energy: NDArray[np.float64] = np.square(part, dtype=np.float64).sum(axis=2).mean(axis=0)
-    return energy
+    lengths: NDArray[np.float64] = np.sqrt(np.square(part, dtype=np.float64).sum(axis=2))
+    return lengths
