@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skimage import data
 
-from isca_gui.core import strength
+from isca_gui.core import mixture, strength
 from isca_gui.core.blocks import BlockGrid
 from isca_gui.core.dataset import Dataset, DatasetError, Entry, generate
 from isca_gui.core.descriptor import DESCRIPTORS, describe
@@ -834,6 +834,44 @@ def test_two_distortions_of_a_page_that_is_mostly_white_are_named() -> None:
     for pair in ("blur+jpeg", "blur+gaussian-noise"):
         verdict = recogniser.recognise(distorted(page, pair, 500.0)).verdict
         assert set(verdict.parts) == set(pair.split("+")), verdict.sentence
+
+
+def test_a_second_distortion_is_looked_for_in_pieces_that_do_not_grow_with_the_levels(
+    natural: Dataset, recogniser: Recogniser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With hundreds of levels, all at once would take gigabytes."""
+    pictures = [distorted(natural.reference, pair, 500.0) for pair in ("blur+luminance", "jpeg+contrast")]
+    whole = [recogniser.recognise(picture).verdict for picture in pictures]
+    sizes, left = [], mixture.Unmixer._left
+
+    def measured(*words: Any) -> Any:
+        found = left(*words)
+        sizes.append(words[3] * len(words[2]) * len(words[4]))
+        return found
+
+    monkeypatch.setattr(mixture.Unmixer, "_left", measured)
+    limit = 3 * mixture._FIRST_BLOCKS * len(natural.entries)
+    monkeypatch.setattr(mixture, "_AT_ONCE", limit)
+    assert [recogniser.recognise(picture).verdict for picture in pictures] == whole
+    rough = [size for size in sizes if size % mixture._BLOCKS]
+    assert len(rough) > 2 * len(pictures)
+    assert max(rough) <= limit
+
+
+@pytest.mark.parametrize("kind", ["gaussian-noise", "impulse"])
+@pytest.mark.parametrize("name", ["isca", "random"])
+def test_severity_of_noise_on_a_page_of_print(kind: str, name: str) -> None:
+    """Cut off at black and white, noise takes contrast away: energy says nothing about its strength."""
+    page = np.ones((128, 128), np.float32)
+    page[8:40, 8:88] = np.random.default_rng(0).random((32, 80)) < 0.6
+    board = (np.indices((128, 128)) // 8).sum(axis=0) % 2
+    for picture in (page, board.astype(np.float32))[: 1 if kind == "impulse" else 2]:
+        kinds, levels = ("gaussian-noise", "impulse", "blur"), tuple(90.0 * n for n in range(1, 11))
+        spec = DatasetSpec(kinds=kinds, levels=levels)
+        recogniser = Recogniser(trained(run(generate(picture, spec, 2)), METHODS[name]))
+        for level in (135.0, 300.0, 500.0, 1000.0):
+            verdict = recogniser.recognise(distorted(picture, kind, level, 7)).verdict
+            assert verdict.severity == pytest.approx(level, rel=0.1), verdict.sentence
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from isca_gui.core.neighbours import Floats, Neighbours
 
 _FIRST_BLOCKS, _BLOCKS = 256, 2048  # samples to choose candidates from, and to judge them by
+_AT_ONCE = 1 << 24  # distances that are worked out at a time
 _CHOSEN = 4  # candidates that are judged
 _EVERY = 2  # levels that are tried
 _GAIN = 0.9  # what is left must be nearer than this share of the picture's own distance
@@ -64,7 +65,7 @@ class Unmixer:
         if not len(candidates) or ORIGINAL not in classes or gone[0]:
             return None
         here = points[self._blocks]
-        rough = self._left(here, candidates, _FIRST_BLOCKS, gone).min(axis=2).mean(axis=0)
+        rough = self._costs(here, candidates, gone)
         chosen = candidates[np.argsort(rough, kind="stable")[:_CHOSEN]]
         nearest = self._left(here, np.array([0, *chosen]), _BLOCKS, gone)  # without a step, and with each
         base, *costs = nearest.min(axis=2).mean(axis=0).tolist()
@@ -79,6 +80,13 @@ class Unmixer:
         if costs[best] > _FURTHEST * self._neighbours.spacing(leave_out):
             return None
         return Mixture((classes[first], classes[second]), float(self._levels[chosen[best]]), gain)
+
+    def _costs(self, points: Floats, candidates: NDArray[np.intp], gone: NDArray[np.bool_]) -> Floats:
+        """Give the mean distance of what each candidate leaves, some at a time: images² of them are many."""
+        some = max(1, _AT_ONCE // (_FIRST_BLOCKS * len(gone)))
+        pieces = (candidates[low : low + some] for low in range(0, len(candidates), some))
+        lefts = (self._left(points, piece, _FIRST_BLOCKS, gone) for piece in pieces)
+        return np.concatenate([left.min(axis=2).mean(axis=0) for left in lefts])
 
     def _left(
         self, points: Floats, candidates: NDArray[np.intp], blocks: int, gone: NDArray[np.bool_]
