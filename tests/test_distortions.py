@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from PIL import Image
 from scipy import fft, ndimage
 
-from isca_gui.core import dataset_files, distortions, image, samples, strength
+from isca_gui.core import dataset_files, distortions, image, samples, strength, votes_picture
 from isca_gui.core.dataset import generate
 from isca_gui.core.distortions import DISTORTIONS, TABLE, Distortion, mse
 from isca_gui.core.progress import run
@@ -506,6 +506,10 @@ def test_a_seventh_distortion_is_one_row_and_one_function(
     loaded = run(dataset_files.load(tmp_path / "seven"))
     assert loaded.digest() == made.digest()
     assert loaded.spec == spec
+    shown = [votes_picture.look(kind) for kind in spec.kinds]
+    assert [each.letter for each in shown] == ["Y", "B", "YI"]
+    for each in shown:
+        assert votes_picture.pattern_mask(each.patterns, 8, 8).any()
 
 
 def test_tolerance_of_a_row_is_respected(crop: Picture, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,11 +78,12 @@ def look(label: str) -> Look:
     number = hashlib.sha256(label.encode()).digest()[0]
     rows = [DISTORTIONS[name] for name in label.split("+") if name in DISTORTIONS]
     colour = _rgb(rows[0].colour if len(rows) == 1 else _SPARE[number % len(_SPARE)])
+    patterns = sorted(set(_PATTERN_OF.values()) - {"plain"})
+    spare = patterns[number % len(patterns)]  # for a label of an imported folder, and a kind that is new
     if rows and len(rows) == len(label.split("+")):
         letters, title = "".join(row.letter for row in rows), " + ".join(row.title for row in rows)
-        return Look(colour, letters, title, tuple(_PATTERN_OF[row.name] for row in rows))
-    spare = sorted(set(_PATTERN_OF.values()) - {"plain"})  # a label of an imported folder
-    return Look(colour, label[:1].upper() or "?", label, (spare[number % len(spare)],))
+        return Look(colour, letters, title, tuple(_PATTERN_OF.get(row.name, spare) for row in rows))
+    return Look(colour, label[:1].upper() or "?", label, (spare,))
 
 
 def vote_overlay(recognition: Recognition, height: int, width: int, spacing: int = 1) -> Pixels:
