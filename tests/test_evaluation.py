@@ -388,6 +388,18 @@ def test_the_figures_of_outcomes_made_by_hand() -> None:
     assert found.unlike_by_kind == {"speckle noise": pytest.approx(7 / 8), "median filter": 1.5 / 4}
 
 
+def test_a_picture_called_unlike_counts_as_stranger_than_what_is_usual() -> None:
+    """One to which the original is nearest has no rank among a kind's distances."""
+    found = summarise(
+        (
+            outcome("blur", 100, verdict("blur", unusual=0.1)),
+            outcome("blur", 200, verdict("blur", unusual=1.9)),
+            outcome("speckle noise", 1, verdict("original", unusual=0.0, unlike=True)),
+        )
+    )
+    assert found.unlike == found.unlike_by_kind["speckle noise"] == 1
+
+
 def test_the_figures_of_nothing_are_unknown() -> None:
     found = summarise(())
     assert found.unreachable == 0

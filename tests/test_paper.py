@@ -418,6 +418,8 @@ def test_a_picture_that_cannot_reach_all_levels(small: NDArray[np.float32], tmp_
     text = results.report.read_text("utf-8")
     assert "<faint>" not in text
     assert "cannot reach MSE" in text
+    assert "jpeg" in {missed["kind"] for missed in found["dataset"]["unreachable"]}
+    assert "every level that this picture allows is reached" in text
 
 
 def test_a_report_on_another_picture_stays(
@@ -518,6 +520,19 @@ def test_scores_count_as_the_paper_prints() -> None:
     assert (right.first_of_pair, right.both_of_pair, right.of_pairs) == (1, 0, 1)
     both = paper_results.score({7: [("gaussian-noise",), ("blur",)], 8: []})
     assert (both.first_of_pair, both.both_of_pair, both.of_pairs) == (1, 1, 2)
+
+
+def test_labels_with_as_many_blocks_each_win_nothing_by_their_order() -> None:
+    shares = {"contrast": 0.4, "jpeg": 0.4, "blur": 0.2}
+    for first, second in (("contrast", "jpeg"), ("jpeg", "contrast")):
+        tied = [paper_results.Answer(image, "undecided", shares, (first, second)) for image in (1, 6, 12)]
+        found = paper_results.score_of(tied)
+        assert (found.singles, found.of_singles) == (0, 2)
+        assert (found.first_of_pair, found.both_of_pair) == (1, 1)
+    found = paper_results.score_of([paper_results.Answer(1, "contrast", shares, ("contrast", "jpeg"))])
+    assert found.singles == 1
+    outvoted = paper_results.Answer(7, "undecided", {"undecided": 0.6, "blur": 0.4}, ("undecided", "blur"))
+    assert paper_results.score_of([outvoted]).first_of_pair == 0
 
 
 # --- the command --------------------------------------------------------------------------------------------

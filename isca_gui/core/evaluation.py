@@ -12,7 +12,7 @@ from isca_gui.core import strength, untrained
 from isca_gui.core.distortions import DISTORTIONS, ORIGINAL, UNDECIDED_LABEL, mse, parts_of
 from isca_gui.core.parallel import Workers
 from isca_gui.core.progress import Progress
-from isca_gui.core.recognition import Recogniser
+from isca_gui.core.recognition import UNLIKE, Recogniser
 from isca_gui.core.strength import UnreachableError
 
 if TYPE_CHECKING:
@@ -261,7 +261,7 @@ def summarise(
     singles = [outcome for outcome in outcomes if outcome.trial.label in DISTORTIONS]
     pairs = [outcome for outcome in outcomes if "+" in outcome.trial.label]
     others = [outcome for outcome in outcomes if outcome.trial.label in untrained.UNTRAINED]
-    usual = [outcome.verdict.unusual for outcome in singles]
+    usual = list(map(_strangeness, singles))
     true = [outcome.achieved for outcome in singles]
     estimated = [outcome.verdict.severity for outcome in singles]
     varied = len(set(true)) > 1 and len(set(estimated)) > 1
@@ -280,9 +280,9 @@ def summarise(
         one_of_two=_mean(_one_of_two(outcome) for outcome in pairs),
         top_two=_mean(map(_both, pairs)),
         pairs=_by_label(pairs, _both),
-        unlike=auroc(usual, [outcome.verdict.unusual for outcome in others]),
+        unlike=auroc(usual, list(map(_strangeness, others))),
         unlike_by_kind={
-            kind: auroc(usual, [o.verdict.unusual for o in others if o.trial.label == kind])
+            kind: auroc(usual, [_strangeness(o) for o in others if o.trial.label == kind])
             for kind in dict.fromkeys(outcome.trial.label for outcome in others)
         },
     )
@@ -294,6 +294,12 @@ def auroc(low: Sequence[float], high: Sequence[float]) -> float:
         return float("nan")
     first, second = np.asarray(low)[:, None], np.asarray(high)[None]
     return float((second > first).mean() + (second == first).mean() / 2)
+
+
+def _strangeness(outcome: Outcome) -> float:
+    """Give how unusual a picture is; what is unlike though the original is nearest has no rank of its own."""
+    verdict = outcome.verdict
+    return UNLIKE if verdict.unlike and verdict.label == ORIGINAL else verdict.unusual
 
 
 def mistaken(recognition: Recognition, label: str) -> NDArray[np.bool_]:

@@ -51,9 +51,7 @@ def reasons(findings: Findings) -> list[tuple[str, str]]:
          "pixels that were hit, a JPEG picture is what a decoder gives. Nothing is added to arrive at an "
          "MSE. The paper does not say how it arrives at its levels; any remainder of another kind would "
          "be learned as a part of the class and would make it easier or harder to tell apart."),
-        ("JPEG tables beyond quality 1.", "The coarsest table of common encoders gives too small an error "
-         "for the higher levels on a smooth picture. Here the standard luminance table is multiplied by a "
-         "real factor, with entries up to 8191, and every level is reached by compression alone."),
+        ("JPEG tables beyond quality 1.", _tables(findings)),
         ("Exact ties are undecided.", _ties(findings)),
         ("The basis is orthonormalised.", _orthonormal(findings)),
         ("The paper has no such baseline.", _no_baseline(findings)),
@@ -65,6 +63,15 @@ def reasons(findings: Findings) -> list[tuple[str, str]]:
              "that everything works, not how good it is. Run it without --quick to compare with the paper.")
         )  # fmt: skip
     return found
+
+
+def _tables(findings: Findings) -> str:
+    missed = any(each.kind == "jpeg" for each in findings.dataset.unreachable)
+    return (
+        "The coarsest table of common encoders gives too small an error for the higher levels on a smooth "
+        "picture. Here the standard luminance table is multiplied by a real factor, with entries up to 8191, "
+        f"and every level{' that this picture allows' if missed else ''} is reached by compression alone."
+    )
 
 
 def _baseline(findings: Findings) -> str:

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import isca_gui
+from isca_gui.core.distortions import UNDECIDED_LABEL
 from isca_gui.core.paper_plan import PRINTED, TEST_LABELS, TITLES, Plan, Vote, letter
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ def score(tops: Mapping[int, Sequence[tuple[str, ...]]]) -> Score:
         parts = set(TEST_LABELS[image - 1].split("+"))
         leading = set(places[0]) if places else set()
         if len(parts) == 1:
-            singles, right = singles + 1, right + (leading >= parts)
+            singles, right = singles + 1, right + (leading == parts)
             continue
         pairs, first = pairs + 1, first + bool(leading & parts)
         both += set().union(*map(set, places[:2])) >= parts
@@ -167,8 +168,13 @@ def score(tops: Mapping[int, Sequence[tuple[str, ...]]]) -> Score:
 
 
 def score_of(answers: Sequence[Answer]) -> Score:
-    """Score a method's answers; with two labels in the first places, the first is the verdict."""
-    return score({answer.image: [(name,) for name in answer.top_two] for answer in answers})
+    """Score a method's answers; labels with as many blocks each share a place, which is nobody's alone."""
+    return score({answer.image: _places(answer) for answer in answers})
+
+
+def _places(answer: Answer) -> list[tuple[str, ...]]:
+    tied = answer.verdict == UNDECIDED_LABEL and UNDECIDED_LABEL not in answer.top_two[:1]
+    return [answer.top_two] if tied else [(name,) for name in answer.top_two]
 
 
 def printed_score(key: str) -> Score | None:
