@@ -500,6 +500,17 @@ def test_maps_are_not_put_among_the_pictures_of_a_folder(data: Path, isca: Calla
     assert isca("classify", data / "m.isca", "pictures/saved.png", "--map", "pictures").code == 0
 
 
+def test_names_of_one_file_are_told_where_case_makes_no_difference(tmp_path: Path) -> None:
+    one, other = str(tmp_path / "IMG-map.png"), str(tmp_path / "img-map.png")
+    assert common.place_of(one, folds=True) == common.place_of(other, folds=True)
+    assert common.place_of(one, folds=False) != common.place_of(other, folds=False)
+    composed, apart = (str(tmp_path / name) for name in ("\u00fc.png", "u\u0308.png"))
+    assert common.place_of(composed, folds=True) == common.place_of(apart, folds=True)
+    Path(one).write_bytes(b"")
+    os.link(one, tmp_path / "same.png")  # as one file under two names, whatever makes it so
+    assert common.place_of(one) == common.place_of(str(tmp_path / "same.png"))
+
+
 def test_maps_that_cannot_be(data: Path, isca: Callable[..., Done]) -> None:
     model = data / "m.isca"
     done = isca("classify", model, data / "set", "--map", "one.png")

@@ -118,6 +118,17 @@ def test_the_installed_command_is_this_one() -> None:
     assert done.stdout == f"ISCA Studio {isca_gui.__version__}\n"
 
 
+def test_warnings_of_libraries_are_not_shown_unless_asked_for(here: Path) -> None:
+    """Pillow warns of every picture above 89 megapixels, before we say what is to be done."""
+    Path("phone.png").write_bytes(pictures.png_header(12_000, 9000) + pictures.png_chunk(b"IDAT", b""))
+    done = outside("info", "phone.png")
+    assert done.code == 1
+    assert done.err.startswith("isca: Cannot read picture 'phone.png'")
+    assert "Warning" not in done.err
+    asked = outside("info", "phone.png", env=environment(PYTHONWARNINGS="default"))
+    assert "DecompressionBombWarning" in asked.err
+
+
 WRONG = [
     # words, exit code, part of the message
     ([], 2, "COMMAND"),

@@ -767,3 +767,19 @@ def test_damage_gives_a_dataset_or_the_one_error(tmp_path: Path, junk: bytes, na
         assert len(loaded.pictures) == 2
     finally:
         (folder / name).write_bytes(good)
+
+
+@pytest.mark.parametrize("name", ["Thumbs.db", "desktop.ini", ".DS_Store"])
+def test_what_a_file_manager_leaves_is_no_part_of_a_dataset(
+    saved: Path, made: Dataset, name: str, tmp_path: Path
+) -> None:
+    (saved / name).write_bytes(b"of the system")
+    assert run(load(saved)).digest() == made.digest()
+    run(save(made, saved, overwrite=True))
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    (empty / name).write_bytes(b"of the system")
+    check_target(empty, overwrite=False)
+    (empty / "mine.txt").write_text("mine")
+    with pytest.raises(DatasetError, match="holds other files"):
+        check_target(empty, overwrite=False)

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import random
+import shlex
 import signal
 import socket
 import stat
@@ -482,3 +483,19 @@ def test_a_linked_folder_is_written_through(tmp_path: Path) -> None:
     assert names(tmp_path) == ["disk", "link"]
     assert link.is_symlink()
     assert names(real) == ["new"]
+
+
+@pytest.mark.parametrize("words", [["a b", "c"], ["data\\set", 'say "so"'], ["", "x'y", "tail\\"]])
+def test_a_command_can_be_typed_into_either_shell(words: list[str]) -> None:
+    assert shlex.split(files.command_line(words, windows=False)) == words
+    typed = files.command_line(words, windows=True)
+    assert "'" not in typed.replace("x'y", ""), "quotes that cmd.exe hands on as they are"
+    assert typed == subprocess.list2cmdline(words)
+
+
+def test_what_systems_leave_in_folders_is_no_content() -> None:
+    left = ["Thumbs.db", "thumbs.DB", "desktop.ini", ".DS_Store", "._manifest.csv", ".directory"]
+    assert all(map(files.is_left_by_system, left))
+    assert not any(map(files.is_content, [*left, ".git"]))
+    assert not files.is_left_by_system(".git"), "somebody's work"
+    assert files.is_content("manifest.csv")

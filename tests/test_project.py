@@ -293,6 +293,24 @@ def test_a_wrong_folder_stays_missing(saved: Path, tmp_path: Path) -> None:
     assert [test.name for test in nothing.tested] == ["bad.png"]
 
 
+def test_what_a_file_manager_leaves_alters_nothing(saved: Path) -> None:
+    (folder,) = saved.with_suffix(FILES).glob("dataset-*")
+    (folder / "Thumbs.db").write_bytes(b"of the system")
+    assert run(load(saved))[1].dataset is not None
+
+
+def test_a_document_that_could_not_be_opened_again_is_not_written(
+    saved: Path, work: tuple[Project, Contents], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = everything(tmp_path)
+    monkeypatch.setattr(project, "_LARGEST", saved.stat().st_size)
+    longer = replace(work[0], view={"run": 2, "zoom": [0.5] * 1000})
+    with pytest.raises(ProjectError, match="too large to be opened again"):
+        run(save(saved, longer, work[1]))
+    assert everything(tmp_path) == before
+    read(saved)
+
+
 def test_a_damaged_file_is_mended_by_saving(saved: Path, work: tuple[Project, Contents]) -> None:
     before = everything(saved.parent)
     for path in [*saved.with_suffix(".files").rglob("*.isca"), *saved.parent.rglob("manifest.csv")]:

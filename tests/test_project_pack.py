@@ -88,7 +88,7 @@ def test_what_is_not_of_the_project_is_not_packed(saved: Path, packed: bytes, tm
     assert (tmp_path / f"again{PACKED}").read_bytes() == packed
 
 
-@pytest.mark.parametrize("name", [".DS_Store", ".~lock.manifest.csv#", ".thumbnails/"])
+@pytest.mark.parametrize("name", [".DS_Store", "Thumbs.db", ".~lock.manifest.csv#", ".thumbnails/"])
 def test_hidden_leftovers_in_the_dataset_are_not_packed(
     saved: Path, packed: bytes, name: str, tmp_path: Path
 ) -> None:

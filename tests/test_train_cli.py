@@ -327,6 +327,26 @@ def test_a_model_that_stands_there_is_replaced_only_on_request(data: Path, isca:
     assert load_model("m.isca").state.epoch == 1
 
 
+def test_a_model_that_came_while_it_trained_stays(
+    data: Path, isca: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = training.train
+
+    def slow(*words: Any) -> Any:
+        Path("m.isca").write_text("another's", encoding="utf-8")
+        Path("m-2.isca").write_text("and his second", encoding="utf-8")
+        return real(*words)
+
+    monkeypatch.setattr(training, "train", slow)
+    told = document(isca("train", data, "-o", "m.isca", "--epochs", "1", "--json"))
+    assert told["file"] == "m-3.isca"
+    assert load_model("m-3.isca").state.epoch == 1
+    assert Path("m.isca").read_text(encoding="utf-8") == "another's"
+    done = isca("train", data, "-o", "m.isca", "--epochs", "1", "--overwrite")
+    assert (done.code, done.err.count("meanwhile")) == (0, 0)
+    assert load_model("m.isca").state.epoch == 1
+
+
 def test_help_names_what_there_is(isca: Callable[..., Done]) -> None:
     text = re.sub(r"\s+", " ", isca("train", "--help").out)
     choices = (settings.METHODS, settings.SOLVERS, kernels.KERNELS, settings.METRICS, settings.PRECISIONS)

@@ -6,10 +6,12 @@ import argparse
 import contextlib
 import importlib
 import io
+import logging
 import os
 import re
 import signal
 import sys
+import warnings
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import isca_gui
@@ -49,6 +51,14 @@ _EXIT_CODES = {
     "builtins.OSError": FAILED,
     "builtins.MemoryError": FAILED,
 }
+
+
+def program() -> int:
+    """Run the command as a program of its own, which has its own words for what libraries warn about."""
+    if not sys.warnoptions:  # else somebody has asked for them
+        warnings.simplefilter("ignore")
+        logging.getLogger("tifffile").addHandler(logging.NullHandler())
+    return main()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

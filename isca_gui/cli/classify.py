@@ -188,11 +188,11 @@ def _maps(args: argparse.Namespace, names: list[str]) -> dict[str, str]:
         folder, pattern = pattern, os.path.join(pattern, f"{NAME}-map.png")
     elif NAME not in pattern and len(names) > 1:
         raise SettingsError(f"--map: for {len(names)} pictures '{pattern}' must be a folder or hold {NAME}")
-    maps, owners = {}, {os.path.realpath(each): each for each in (args.model, *map(_file, names))}
+    maps, owners = {}, {common.place_of(each): each for each in (args.model, *map(_file, names))}
     read = set(owners)
     for name in dict.fromkeys(names):
         maps[name] = pattern.replace(NAME, Path(name.removeprefix(samples.PREFIX)).stem)
-        place = os.path.realpath(maps[name])
+        place = common.place_of(maps[name])
         if place in read:
             raise SettingsError(f"--map: '{maps[name]}' is read as well; choose other files to write")
         if owners.setdefault(place, name) != name:

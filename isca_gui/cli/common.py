@@ -9,6 +9,7 @@ import math
 import os
 import sys
 import time
+import unicodedata
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -166,9 +167,18 @@ def check_written(path: str, suffixes: tuple[str, ...], read: Iterable[str]) -> 
         raise FileNotFoundError(f"There is no folder '{folder}' to write '{os.path.basename(path)}' to.")
     if is_unfit(path) or not os.access(folder, os.W_OK):
         raise PermissionError(f"'{path}' cannot be written. Choose another place.")
-    if os.path.realpath(path) in {os.path.realpath(each) for each in read}:
+    if place_of(path) in map(place_of, read):
         raise SettingsError(f"'{path}' is read as well; choose another file to write")
     check_place(path, read)
+
+
+def place_of(path: str, folds: bool = sys.platform in ("darwin", "win32")) -> object:
+    """Give what is equal for all names of one file, there or to be written; some systems fold their case."""
+    with contextlib.suppress(OSError):
+        found = os.stat(path)
+        return found.st_dev, found.st_ino
+    place = os.path.realpath(path)
+    return unicodedata.normalize("NFC", place).casefold() if folds else place
 
 
 def is_unfit(path: str | os.PathLike[str]) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 from isca_gui.cli import common
 from isca_gui.cli.train import duration
-from isca_gui.core.files import as_word
+from isca_gui.core.files import as_word, command_line
 
 if TYPE_CHECKING:
     import argparse
@@ -78,7 +77,7 @@ def _command(args: argparse.Namespace) -> str:
     """Give the command that goes on."""
     words = ["isca", "reproduce", as_word(args.image), "-o", as_word(args.output), *common.range_words(args)]
     flags = {"--quick": args.quick, "--overwrite": args.overwrite}
-    return shlex.join([*words, *(flag for flag, given in flags.items() if given)])
+    return command_line([*words, *(flag for flag, given in flags.items() if given)])
 
 
 class Pace:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-import shlex
 import signal
 import sys
 import time
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isca_gui.cli import common
-from isca_gui.core.files import as_word
+from isca_gui.core.files import as_word, command_line
 
 if TYPE_CHECKING:
     import argparse
@@ -96,6 +96,7 @@ def run(args: argparse.Namespace) -> int:
         if args.compact and model.end != "stopped":
             smaller = unless_stopped(compact.compacted(model), model, stop)
             model = common.run_with_progress(smaller, "model", quiet=args.json)
+        args.output = _free_place(args)
         archive.save_model(args.output, model)
     if args.json:
         common.print_json(summary(args.output, model))
@@ -154,9 +155,26 @@ def _check_target(args: argparse.Namespace) -> None:
     common.check_place(args.output, [args.dataset])
     if common.is_unfit(target) or not os.access(folder, os.W_OK):
         raise ArchiveError(f"'{target}' cannot be written. Choose another place.")
-    same = args.resume and target.exists() and Path(args.resume).exists() and target.samefile(args.resume)
-    if target.exists() and not same and not args.overwrite:
+    if _must_stay(args):
         raise ArchiveError(f"'{target}' is there already. Choose another name or say --overwrite.")
+
+
+def _must_stay(args: argparse.Namespace) -> bool:
+    """Tell whether something stands at the output that nobody has said to replace."""
+    target = Path(args.output)
+    same = args.resume and target.exists() and Path(args.resume).exists() and target.samefile(args.resume)
+    return target.exists() and not same and not args.overwrite
+
+
+def _free_place(args: argparse.Namespace) -> str:
+    """Give the file to write: another one beside a model that somebody has put there meanwhile."""
+    if not _must_stay(args):
+        return str(args.output)
+    root, suffix = os.path.splitext(args.output)
+    names = (f"{root}-{number}{suffix}" for number in count(2))
+    free = next(name for name in names if not os.path.lexists(name))
+    common.say(f"isca: '{args.output}' was written by another meanwhile; this model goes to '{free}'")
+    return free
 
 
 def _settings(args: argparse.Namespace, resumed: Model | None) -> TrainingSettings:
@@ -203,7 +221,7 @@ def _print_result(args: argparse.Namespace, model: Model) -> None:
         data, kept = as_word(args.dataset), as_word(args.output)
         words = ["isca", "train", data, *common.range_words(args), "-o", kept, "--resume", kept]
         words += ["--compact"] if args.compact else []  # of all that was said, only this is not in the model
-        print(f"to go on: {shlex.join(words)}")
+        print(f"to go on: {command_line(words)}")
         return
     how = {"converged": "converged after", "max_epochs": "ran"}[model.end]
     epochs = f"{how} {model.state.epoch} epochs, " if settings.method in _WITH_EPOCHS else ""

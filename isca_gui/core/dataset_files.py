@@ -174,7 +174,7 @@ def names_in_target(folder: str | os.PathLike[str]) -> set[str]:
         raise DatasetError(f"'{target}' is a file. Choose another folder.")
     if files.is_current_folder(target):
         raise DatasetError(f"'{target}' is the current folder. Choose another, such as a new one inside it.")
-    return {path.name for path in target.iterdir()}
+    return {path.name for path in target.iterdir() if not files.is_left_by_system(path.name)}
 
 
 def stored_entries(dataset: Dataset, form: str) -> tuple[Entry, ...]:
@@ -307,7 +307,7 @@ def _rows_of_manifest(folder: Path, problems: list[str]) -> list[_Row]:
         problems.append(f"named in {MANIFEST} but not there: {_some(missing)}")
     unknown = sorted(
         path.name for path in folder.iterdir() if path.name not in {MANIFEST, DESCRIPTION, *names}
-        and not path.name.startswith(".") and path.is_file()
+        and files.is_content(path.name) and path.is_file()
     )  # fmt: skip
     if unknown:
         problems.append(f"there but not named in {MANIFEST}: {_some(unknown)}")
@@ -352,8 +352,7 @@ def _pictures_in(folder: Path, problems: list[str]) -> list[Path]:
 
 def _inside(folder: Path, problems: list[str]) -> list[Path]:
     try:
-        # Systems leave hidden files behind.
-        return [path for path in folder.iterdir() if not path.name.startswith(".")]
+        return [path for path in folder.iterdir() if files.is_content(path.name)]
     except OSError as error:
         problems.append(f"{folder.name} cannot be read ({error.strerror or error})")
         return []

@@ -6,9 +6,11 @@ import contextlib
 import ctypes
 import errno
 import os
+import shlex
 import shutil
 import socket
 import stat
+import subprocess
 import sys
 import uuid
 import zlib
@@ -16,10 +18,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _PARTIAL, _ASIDE = ".partial", ".aside"
 _CANNOT_BE_FLUSHED = {errno.EACCES, errno.EPERM, errno.EINVAL, errno.EBADF, errno.ENOTSUP, errno.ENOSYS}
+# What file managers put into any folder that they show.
+_LEFT_BY_SYSTEMS = {"thumbs.db", "ehthumbs.db", "desktop.ini", ".ds_store", ".directory"}
 _LONGEST_NAME = 60  # bytes of a target's name in those beside it; file systems allow 255 in all
 
 
@@ -130,6 +134,21 @@ def restore_folder(path: str | os.PathLike[str]) -> None:
         ]
         if found:
             os.rename(max(found, key=lambda entry: entry.stat().st_ctime_ns), target)
+
+
+def is_left_by_system(name: str) -> bool:
+    """Tell whether a file of this name says how a folder looks, and is nobody's work."""
+    return name.casefold() in _LEFT_BY_SYSTEMS or name.startswith("._")
+
+
+def is_content(name: str) -> bool:
+    """Tell whether a name in a folder is a part of what the folder holds: hidden files are not."""
+    return not name.startswith(".") and not is_left_by_system(name)
+
+
+def command_line(words: Sequence[str], windows: bool = os.name == "nt") -> str:
+    """Write words so that a shell reads the same words; that of Windows knows double quotes only."""
+    return subprocess.list2cmdline(words) if windows else shlex.join(words)
 
 
 def as_word(path: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,6 @@ from isca_gui.core.archive import ArchiveError
 from isca_gui.core.dataset import DatasetError
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Generator
 
     from isca_gui.core.dataset import Dataset
@@ -45,7 +45,7 @@ def open_folder(folder: str | os.PathLike[str]) -> Path:
         raise PaperError(f"'{target}' is a file. Choose another folder.")
     work = target / WORK
     try:
-        is_new = not target.exists() or not any(target.iterdir())
+        is_new = not target.exists() or all(map(files.is_left_by_system, os.listdir(target)))
         foreign = set() if is_new else _seen(target) - {WORK, REPORT, RESULTS, FIGURES, TABLES}
         if foreign or not (is_new or _is_ours(target)):
             raise PaperError(f"'{target}' holds other files. Choose a new or empty folder.")
@@ -87,7 +87,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 def _seen(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+    return {path.name for path in folder.iterdir() if files.is_content(path.name)}
 
 
 @dataclass(frozen=True)

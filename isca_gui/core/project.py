@@ -105,6 +105,8 @@ def save(
         try:
             stored = yield from _fill(shelf, project, contents or Contents(), known)
             text = project_document.write(stored, target.parent)
+            if len(text.encode()) > _LARGEST:
+                raise Fault("it would be too large to be opened again; delete runs that are not needed")
             yield Progress(1, 1, "saving")  # the last place to stop
             files.write_text(target, text)
         except BaseException:

@@ -58,10 +58,10 @@ def _entry(name: str, size: int) -> zipfile.ZipInfo:
 
 
 def _files(path: Path) -> list[Path]:
-    """Give a file, or all files of a dataset; what systems leave behind hidden there is none of it."""
+    """Give a file, or all files of a dataset; what systems leave behind there is none of it."""
     if not path.is_dir():
         return [path]
-    return sorted(each for each in path.iterdir() if not each.name.startswith("."))
+    return sorted(each for each in path.iterdir() if files.is_content(each.name))
 
 
 def unpack(packed: str | os.PathLike[str], folder: str | os.PathLike[str]) -> Generator[Progress, None, Path]:

@@ -172,7 +172,7 @@ def sha256(path: Path) -> str:
     """Give the SHA-256 of a file; that of a folder is over the names and SHA-256 of its files."""
     if not path.is_dir():
         return _file_sha256(path)
-    names = sorted(each.name for each in path.iterdir() if not each.name.startswith("."))
+    names = sorted(each.name for each in path.iterdir() if files.is_content(each.name))
     lines = "".join(f"{_file_sha256(path / name)}  {name}\n" for name in names)
     return hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()
 

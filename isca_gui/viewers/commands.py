@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from isca_gui.core.files import as_word
+from isca_gui.core.files import as_word, command_line
 from isca_gui.core.settings import DatasetSpec, TrainingSettings, number_text
 from isca_gui.viewers.export import safe_name
 
@@ -60,7 +59,7 @@ def train_command(settings: TrainingSettings, dataset: str, model: str) -> str:
     words = ["isca", "train", as_word(dataset), "-o", as_word(model), "--method", settings.method]
     for name, value in changed_settings(settings).items():
         words += [f"--{_OPTIONS.get(name, name)}", f"{value!r}" if isinstance(value, float) else str(value)]
-    return shlex.join(words)
+    return command_line(words)
 
 
 def dataset_command(spec: DatasetSpec, picture: str, folder: str) -> str:
@@ -73,7 +72,7 @@ def dataset_command(spec: DatasetSpec, picture: str, folder: str) -> str:
         words += ["--levels", ",".join(map(number_text, spec.levels))]
     if spec.seed != usual.seed:
         words += ["--seed", str(spec.seed)]
-    return shlex.join(words)
+    return command_line(words)
 
 
 def model_file(name: str) -> str:
@@ -84,7 +83,7 @@ def model_file(name: str) -> str:
 def classify_command(run: str, picture: str) -> str:
     """Write the `isca classify` line for a run's name and a picture file."""
     words = ["isca", "classify", as_word(model_file(run)), as_word(picture)]
-    return shlex.join(words)
+    return command_line(words)
 
 
 def run_commands(settings: TrainingSettings, dataset: Dataset | None, picture: str | None, name: str) -> str:

@@ -2,6 +2,6 @@
 
 import sys
 
-from isca_gui.cli import main
+from isca_gui.cli import program
 
-sys.exit(main())
+sys.exit(program())
