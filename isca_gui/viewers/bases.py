@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 
 from isca_gui import theme
 from isca_gui.flow import Flow, together
+from isca_gui.steady import SteadyLabel
 from isca_gui.viewers import bases_drawing, layers, looks, run_data
 from isca_gui.viewers.bases_drawing import MOST_SHOWN, ROWS, Drawing
 from isca_gui.viewers.bases_export import PaneMenu, row_thing
@@ -118,7 +119,7 @@ class BasesViewer(Viewer):
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(4)
         self.bars = {row: ColourBar(f"Scale of {row}", self._grid_box) for row in ROWS}
-        self.hints, self.readout = QLabel(self), QLabel(" ", self)
+        self.hints, self.readout = QLabel(self), SteadyLabel(self)
         self.hints.setWordWrap(True)
         pictures = QWidget(self)
         column = QVBoxLayout(pictures)

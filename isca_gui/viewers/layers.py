@@ -46,11 +46,13 @@ class Layer:
         return self.image.width(), self.image.height()
 
     def text_at(self, row: int, column: int) -> str:
-        """Give the value of a pixel in words; empty outside."""
+        """Give the value of a pixel in words; empty outside and where there is none."""
         if not (0 <= row < self.values.shape[0] and 0 <= column < self.values.shape[1]):
             return ""
         value = self.values[row, column]
-        return self.form.format(float(value) * self.factor) if np.ndim(value) == 0 else str(value)
+        if np.ndim(value):
+            return str(value)
+        return self.form.format(float(value) * self.factor) if np.isfinite(value) else ""
 
 
 def grey_layer(picture: Picture) -> Layer:

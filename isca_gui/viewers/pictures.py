@@ -21,7 +21,7 @@ from isca_gui.viewers import gallery, layers, looks, picture_words
 from isca_gui.viewers.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
 from isca_gui.viewers.commands import dataset_command
-from isca_gui.viewers.export import Thing
+from isca_gui.viewers.export import ExportError, Thing
 from isca_gui.viewers.panes import MOST, Compared, PaneGrid, Shown, compare
 from isca_gui.viewers.viewer import ChoiceButton, Newest, NextStep, Viewer, need_dataset, zoom_buttons
 
@@ -235,7 +235,7 @@ class PicturesViewer(Viewer):
         """Give the command that makes the same dataset."""
         reference = self.session.work.dataset_of
         if self._dataset is None or self._dataset.spec is None:
-            return "This dataset was imported; there is no command that makes it."
+            raise ExportError("This dataset was imported; there is no command that makes it.")
         picture = reference.path if reference is not None and reference.path else "PICTURE"
         return dataset_command(self._dataset.spec, picture, "dataset")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QComboBox,
@@ -19,7 +20,9 @@ from PySide6.QtWidgets import (
 from isca_gui import theme
 from isca_gui.core.distortions import mse
 from isca_gui.core.model import NotInvertible
+from isca_gui.core.ssim import ssim_map
 from isca_gui.flow import Flow, together
+from isca_gui.steady import SteadyLabel
 from isca_gui.viewers import layers, looks, run_data
 from isca_gui.viewers.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
@@ -27,7 +30,6 @@ from isca_gui.viewers.export import Thing
 from isca_gui.viewers.viewer import Newest, NextStep, Viewer, need_run, zoom_buttons
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
     from PySide6.QtWidgets import QMenu
 
@@ -53,11 +55,11 @@ class Rebuilt:
 
 def rebuild(model: Model, picture: NDArray[np.float32], components: int) -> Rebuilt:
     """Project a picture, come back, and measure what was lost."""
-    back = model.reconstruct(picture, components)
-    similar, mean = layers.similarity_layer(picture, back, model.grid.side)
+    back = np.clip(model.reconstruct(picture, components), 0, 1)  # as it is shown and saved
+    similar, _ = layers.similarity_layer(picture, back, model.grid.side)
     difference = layers.difference_layer(picture, back, _LIMIT)
     panes = (layers.grey_layer(picture), layers.grey_layer(back), difference, similar)
-    return Rebuilt(panes, mse(picture, back), mean, components)
+    return Rebuilt(panes, mse(picture, back), float(ssim_map(picture, back).mean()), components)
 
 
 class ReconstructionViewer(Viewer):
@@ -130,7 +132,7 @@ class ReconstructionViewer(Viewer):
                 grid.addWidget(self.bars[name], 1, 2 * (place % 2) + 1)
         grid.setColumnStretch(0, 1)
         grid.setColumnStretch(2, 1)
-        self.figures, self.readout = QLabel(" ", self), QLabel(" ", self)
+        self.figures, self.readout = QLabel(" ", self), SteadyLabel(self)
         self.figures.setWordWrap(True)
         shown = QWidget(self)
         column = QVBoxLayout(shown)

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 JOB = "reproduce"
 _NO_TEST = "No picture has been recognised yet. Open one in step 4."
 _NO_RUN = "The run that recognised this picture was deleted. Recognise it again first."
+_LEFT_OUT = (
+    "isca classify knows this picture, which was left out here, and would find itself. "
+    "'isca evaluate MODEL' leaves out each training picture in turn."
+)
 _NO_MAP = "The map of this picture is not made yet. Wait until that has ended, or recognise it again."
 
 
@@ -99,6 +103,9 @@ class Results(QObject):
         if test is None or run is None:
             gone = test is not None and test.verdict is not None
             self._session.say("warning", _NO_RUN if gone else _NO_TEST)
+            return
+        if test.left_out is not None:
+            self._session.say("warning", _LEFT_OUT)
             return
         picture = test.path or f"{safe_name(test.name)}.png"
         QGuiApplication.clipboard().setText(classify_command(run.name, picture))

@@ -240,7 +240,8 @@ class VoteMapViewer(Viewer):
             self.bar.set_scale(votes_picture.CONFIDENCE_COLOURS, 0, 1, "{:.2f}")
         elif self.kind == SEVERITY and found is not None:
             limit = votes_picture.severity_limit(found)
-            self.bar.set_scale(votes_picture.SEVERITY_COLOURS, 0, limit, "{:.0f}")
+            form = "{:.0f}" if limit >= 100 else "{:.3g}"
+            self.bar.set_scale(votes_picture.SEVERITY_COLOURS, 0, limit, form)
         if self._save_when_drawn:
             self.ask_save_map()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import time
 from dataclasses import replace
@@ -16,8 +17,8 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox, QToolButton, QWidget
 
-from isca_gui import theme
-from isca_gui.core import dataset, ssim, training
+from isca_gui import cli, theme
+from isca_gui.core import archive, dataset, image, ssim, training
 from isca_gui.core.distortions import mse
 from isca_gui.core.progress import run as finish
 from isca_gui.core.settings import DatasetSpec, TrainingSettings, parse_levels
@@ -27,7 +28,7 @@ from isca_gui.viewers import run_data
 from isca_gui.viewers.bases import BasesViewer
 from isca_gui.viewers.commands import dataset_command, run_commands, settings_in_short, train_command
 from isca_gui.viewers.convergence import MOST_READ, MOST_RUNS, ConvergenceViewer
-from isca_gui.viewers.reconstruction import ReconstructionViewer
+from isca_gui.viewers.reconstruction import ReconstructionViewer, rebuild
 from isca_gui.viewers.runs import NAME, RunsViewer
 from isca_gui.viewers.tracks import FIGURES
 
@@ -163,7 +164,7 @@ def test_a_block_of_another_grid_is_forgotten(qtbot: QtBot, with_run: Studio, sm
     viewer.block = 5
     viewer._show_block()
     assert viewer.patches.layer is not None
-    add(with_run, finish(training.train(small, TrainingSettings(method="pca", block=16))))
+    add(with_run, finish(training.train(small, TrainingSettings(method="random", block=16))))
     with_run.rest(qtbot)
     assert viewer.block is None
     assert viewer.patches.layer is None
@@ -211,11 +212,54 @@ def test_reconstructions_have_the_engines_numbers(
     viewer.source.setCurrentIndex(3)
     viewer.slider.setValue(2)
     with_run.rest(qtbot)
-    back = model.reconstruct(small.pictures[3], 2)
+    back = np.clip(model.reconstruct(small.pictures[3], 2), 0, 1)
     assert viewer.rebuilt is not None
     np.testing.assert_array_equal(viewer.rebuilt.panes[1].values, back)
     assert viewer.rebuilt.error == mse(small.pictures[3], back)
     assert f"{ssim.ssim_map(small.pictures[3], back).mean():.4f}" in viewer.figures.text()
+
+
+def test_reconstructions_by_other_blocks_have_the_numbers_of_the_command(
+    qtbot: QtBot, with_run: Studio, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command clips, and takes the SSIM over 8×8 blocks, whatever the model's are."""
+    reference = np.random.default_rng(0).random((64, 64), dtype=np.float32) > 0.5
+    made = finish(
+        dataset.generate(reference.astype(np.float32), DatasetSpec(("blur", "jpeg"), (100.0, 900.0)))
+    )
+    model = finish(training.train(made, TrainingSettings(method="pca", block=16)))
+    rebuilt = rebuild(model, made.pictures[0], 1)
+    assert model.reconstruct(made.pictures[0], 1).min() < 0
+    archive.save_model(tmp_path / "m.isca", model)
+    image.save_tiff(tmp_path / "a.tiff", made.pictures[0])
+    words = ["m.isca", "a.tiff", "-o", "b.tiff", "--components", "1", "--json"]
+    assert cli.main(["reconstruct", *(str(tmp_path / w) if "." in w else w for w in words)]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (rebuilt.error, rebuilt.similarity) == pytest.approx((told["mse"], told["ssim"]), rel=1e-5)
+
+
+def test_pointing_at_pictures_moves_nothing(qtbot: QtBot, with_run: Studio) -> None:
+    viewer = opened(qtbot, with_run, BasesViewer)
+    viewer.resize(600, 500)
+    viewer.component.setCurrentIndex(viewer.component.count() - 1)
+    with_run.rest(qtbot)
+    qtbot.wait(50)
+    canvas = next(iter(viewer.canvases.values()))
+    before = canvas.geometry(), viewer.minimumSizeHint()
+    canvas.point_at((9, 9))
+    qtbot.wait(50)
+    assert len(viewer.readout.text()) > 100
+    assert (canvas.geometry(), viewer.minimumSizeHint()) == before
+
+
+def test_between_patches_there_is_no_value(qtbot: QtBot, with_run: Studio) -> None:
+    viewer = opened(qtbot, with_run, BasesViewer)
+    viewer.choose_block(3)
+    with_run.rest(qtbot)
+    layer = viewer.patches.layer
+    gap = np.argwhere(~np.isfinite(layer.values))[0]
+    assert layer.text_at(*gap) == ""
+    assert layer.text_at(0, 0) != ""
 
 
 @pytest.mark.alone

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
 
 from isca_gui.core import ssim
 from isca_gui.core.dataset import Dataset, Unreachable
@@ -99,6 +100,19 @@ def test_the_command_names_the_picture_that_the_dataset_is_of(
     assert first is not None
     session.set_reference(Reference("new", first.picture, "/p/new.png"))
     assert "/p/new.png" not in viewer.command()
+
+
+def test_no_command_makes_an_imported_dataset(
+    viewer: PicturesViewer, with_dataset: Studio, small: Dataset
+) -> None:
+    with_dataset.session.set_dataset(Dataset(small.pictures, small.entries))
+    QGuiApplication.clipboard().setText("mine")
+    viewer.exporter.copy(viewer.things()[2])
+    assert QGuiApplication.clipboard().text() == "mine"
+    assert (with_dataset.session.messages[-1].level, "imported" in viewer.session.messages[-1].text) == (
+        "warning",
+        True,
+    )
 
 
 def test_an_imported_dataset_is_laid_out_by_rising_error(small: Dataset) -> None:

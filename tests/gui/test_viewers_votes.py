@@ -87,6 +87,20 @@ def test_every_map_can_be_chosen(qtbot: QtBot, votes: VoteMapViewer, with_run: S
     assert votes.canvas.composed() is not None
 
 
+@pytest.mark.parametrize(("level", "texts"), [(0.4, "0.4 0.3 0.2 0.1 0"), (900.0, "900 675 450 225 0")])
+def test_the_scale_of_the_severity_says_its_values(
+    qtbot: QtBot, votes: VoteMapViewer, with_run: Studio, level: float, texts: str
+) -> None:
+    test = with_run.session.test
+    assert test is not None
+    found = test.recognition
+    levels = np.full_like(found.level, level)
+    with_run.session.replace_tested(replace(test, recognition=replace(found, level=levels)))
+    votes.maps[vote_map.SEVERITY].click()
+    with_run.rest(qtbot)
+    assert votes.bar.texts == tuple(texts.split())
+
+
 def test_space_hides_the_map_while_it_is_held(qtbot: QtBot, votes: VoteMapViewer) -> None:
     votes.canvas.setFocus()
     qtbot.keyPress(votes.canvas, Qt.Key.Key_Space)
