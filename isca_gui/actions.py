@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from isca_gui.core.model import Model
     from isca_gui.core.settings import TrainingSettings
     from isca_gui.jobs import Job, JobRunner
+    from isca_gui.parts import Work
     from isca_gui.previews import Preview
     from isca_gui.session import Session, Tested
 
@@ -127,16 +128,16 @@ class Actions(QObject):
         )
 
     def save_dataset(
-        self, folder: str | os.PathLike[str], form: str = "tiff", overwrite: bool = False
+        self, folder: str | os.PathLike[str], overwrite: bool = False, work: Work | None = None
     ) -> None:
-        """Write the dataset to a folder."""
-        made = self._session.dataset
+        """Write the dataset to a folder: that of the work when it was asked for, or of now."""
+        made = (work or self._session.work).dataset
         if made is None:
             self._session.say("warning", "There is no dataset yet. Generate one first.")
             return
         self._jobs.start(
             f"save dataset {os.fspath(folder)}", "Saving the dataset",
-            lambda: dataset_files.save(made, folder, form=form, overwrite=overwrite),
+            lambda: dataset_files.save(made, folder, overwrite=overwrite),
             done=lambda path: self._session.say("info", f"The dataset was saved in '{path}'."), writes=True,
         )  # fmt: skip
 
@@ -146,6 +147,8 @@ class Actions(QObject):
             self._session.say("warning", "A dataset is being made or read already. Stop that first.")
             return
 
+        before = self._session.reference
+
         def make() -> Generator[Progress, None, tuple[Dataset, str]]:
             made = yield from dataset_files.load(folder)
             return made, made.digest()
@@ -153,9 +156,10 @@ class Actions(QObject):
         def done(result: tuple[Dataset, str]) -> None:
             made, digest = result
             reference = Reference(f"{Path(folder).name} (original)", made.reference, None)
-            self._session.set_reference(reference)
-            if made.spec is not None:
-                self._session.set_spec(made.spec)
+            if self._session.reference is before:  # else another was opened since, and stays
+                self._session.set_reference(reference)
+                if made.spec is not None:
+                    self._session.set_spec(made.spec)
             self._session.set_dataset(made, digest, reference)
             self._say_made(made)
 
@@ -248,7 +252,7 @@ class Actions(QObject):
             self._session.add_model(name, model)
             self._session.say("info", f"The model '{name}' was opened.")
 
-        self._jobs.run("load model", f"Opening {name}", lambda: _load(path), done=done)
+        self._jobs.run(f"load model {os.fspath(path)}", f"Opening {name}", lambda: _load(path), done=done)
 
     def _on_steps(self, reports: list[Any]) -> None:
         self._session.add_steps([report for report in reports if isinstance(report, Step)])
@@ -298,9 +302,9 @@ class Actions(QObject):
         """Recognise pictures that are there already once more, with the selected run."""
         self._recognising.again(self._session.tested if tested is None else tested)
 
-    def save_answers(self, path: str | os.PathLike[str]) -> None:
-        """Write what was recognised in all test pictures to a CSV table."""
-        self._recognising.save(path)
+    def save_answers(self, path: str | os.PathLike[str], work: Work | None = None) -> None:
+        """Write what was recognised in all test pictures, of some work or of now, to a CSV table."""
+        self._recognising.save(path, work or self._session.work)
 
     def reveal(self, number: int) -> None:
         """Tell the truth about a mystery picture."""

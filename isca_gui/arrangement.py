@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QScrollArea, QTabWidget,
 
 from isca_gui import dock_layout, docking
 from isca_gui.dock_layout import Layout, Split, Tabs
-from isca_gui.panels.step import WheelGuard
+from isca_gui.panels.step import FieldGuard
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QShowEvent
@@ -181,7 +181,7 @@ def step_area(*panels: QWidget) -> QScrollArea:
     area.setMinimumWidth(inside.minimumSizeHint().width() + area.verticalScrollBar().sizeHint().width() + 2)
     area.setMaximumWidth(_STEPS_WIDTH + 80)  # room is better spent on pictures
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    WheelGuard(area)
+    FieldGuard(area)
     return area
 
 

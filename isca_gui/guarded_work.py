@@ -93,7 +93,7 @@ class GuardedWork(QObject):
 
     def is_as(self, mark: object) -> bool:
         """Tell whether nothing has been done since the time of a mark that was not discarded then."""
-        return mark in (None, self.mark)
+        return mark in (None, self.present)
 
     def replace_work(self, asked: Request, put: Callable[[], object], otherwise: Then = None) -> None:
         """Put other work in the place of this when nothing is written, after asking about what is new since.

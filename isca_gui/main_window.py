@@ -56,6 +56,7 @@ class MainWindow(ArrangedWindow):
         self._seen = WeakSet[PictureCanvas]()  # whose pixel and zoom are shown already
         self._unread = 0
         self._last_live: LiveRun | None = None
+        self._next_step = ""
         self._leaving = False  # the user was asked about what is not saved
         self._left: object = None  # what there was then
         self.setWindowTitle(TITLE)
@@ -225,14 +226,18 @@ class MainWindow(ArrangedWindow):
         self.docks["messages"].setWindowTitle(f"Messages ({self._unread})" if self._unread else "Messages")
 
     def _on_step_changed(self) -> None:
-        """Bring the step that is next into sight."""
+        """Bring the step that is next into sight, when it becomes so: else somebody may work in another."""
+        self._adopt_later()
+        step, before = next_step(self.session), self._next_step
+        self._next_step = step
+        if step == before:
+            return
         panels: dict[str, QWidget] = {
             REFERENCE: self.reference_panel, DISTORT: self.dataset_panel,
             TRAIN: self.training_panel, RECOGNISE: self.recognise_panel,
         }  # fmt: skip
-        panel = panels[next_step(self.session)]
+        panel = panels[step]
         QTimer.singleShot(0, self, lambda: self.steps.ensureWidgetVisible(panel, 0, 6))
-        self._adopt_later()
 
     def _on_dock_visibility_changed(self, _: bool) -> None:
         if "messages" in self.docks:
@@ -276,8 +281,16 @@ class MainWindow(ArrangedWindow):
             self.commands_.load_model(paths[0])
         elif len(paths) == 1:
             self.commands_.open_picture(paths[0])
-        elif paths:
-            self.recognise_panel.recognise(paths)
+        else:
+            self._take_many(paths)
+
+    def _take_many(self, paths: list[str]) -> None:
+        models = [path for path in paths if Path(path).suffix == SUFFIX]
+        for path in models:
+            self.commands_.load_model(path)
+        pictures = [path for path in paths if path not in models]
+        if pictures:
+            self.recognise_panel.recognise(pictures)
 
     # --- projects -------------------------------------------------------------------------------------------
 

@@ -103,13 +103,20 @@ class Projects(GuardedWork):
             self.guard(lambda: self._load(target, target, self.request()))
 
     def _load(
-        self, path: str, source: str | Project, asked: Request, *, seen: object = None, tries: int = _TRIES
+        self,
+        path: str,
+        source: str | Callable[[], Project],
+        asked: Request,
+        *,
+        seen: object = None,
+        tries: int = _TRIES,
     ) -> None:
-        """Open a project, or what is left of one whose file was read before; `seen` is that file's mark."""
+        """Open a project, or what is found of one whose file was read before; `seen` is that file's mark."""
 
         def read() -> Generator[Any, None, Any]:
             there = seen or file_mark(path)
-            return there, (yield from work_files.open_or_tell(source))
+            found = source if isinstance(source, str) else source()  # which may look at many files
+            return there, (yield from work_files.open_or_tell(found))
 
         changed = not isinstance(source, str)
         self._read(path, read, lambda found: self._on_loaded(path, found, asked, changed, tries), asked)
@@ -139,8 +146,8 @@ class Projects(GuardedWork):
         if isinstance(found, work_files.Lost):
             MissingFiles(
                 Path(path).name, found.missing, self._widget,
-                lambda folder: self._load(path, found.looked_for_in(folder), asked, seen=seen),
-                lambda: self._load(path, found.given_up(), asked, seen=seen),
+                lambda folder: self._load(path, partial(found.looked_for_in, folder), asked, seen=seen),
+                lambda: self._load(path, found.given_up, asked, seen=seen),
             ).open()  # fmt: skip
             return
         work, kept = found

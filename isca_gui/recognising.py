@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from isca_gui.core.model import Model
     from isca_gui.jobs import JobRunner
+    from isca_gui.parts import Work
     from isca_gui.session import Run, Session
 
     Picture = NDArray[np.float32]
@@ -57,14 +58,15 @@ class Recognising(QObject):
         self._session, self._jobs = session, jobs
         self._recogniser: tuple[Model, Any] | None = None  # of the run last used: one at a time, it is large
         self._wanted: deque[_Wanted] = deque()
+        self._followed = 0  # the picture that was selected last, when asked for or as the newest answer
 
     def files(self, paths: Iterable[str | os.PathLike[str]]) -> None:
         """Take picture files."""
-        self._want([_Wanted(self._number(), Path(path).name, path=os.fspath(path)) for path in paths])
+        self._add([_Wanted(self._number(), Path(path).name, path=os.fspath(path)) for path in paths])
 
     def picture(self, name: str, picture: Picture, truth: str) -> None:
         """Take a picture that is there already."""
-        self._want([_Wanted(self._number(), name, picture, truth=truth)])
+        self._add([_Wanted(self._number(), name, picture, truth=truth)])
 
     def made(self, kind: str, mse: float, seed: int, hidden: bool) -> None:
         """Take the reference of now, distorted; hidden, its name and truth do not tell how."""
@@ -75,15 +77,15 @@ class Recognising(QObject):
         number = self._number()
         truth = f"{kind} at MSE {mse:g}"
         name, truth = (f"Mystery {number}", f"{HIDDEN}{truth}") if hidden else (truth, truth)
-        self._want([_Wanted(number, name, truth=truth, made=(reference.picture, kind, mse, seed))])
+        self._add([_Wanted(number, name, truth=truth, made=(reference.picture, kind, mse, seed))])
 
     def again(self, tested: Iterable[Tested]) -> None:
         """Take pictures that were recognised before."""
         self._want([_again(test) for test in tested])
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], work: Work) -> None:
         """Write all answers to a table, those that could not be given with the reason."""
-        tested, refused = self._session.tested, self._session.refused
+        tested, refused = work.tested, work.refused
         count = len(tested) + len(refused)
         what = "one picture" if count == 1 else f"{count} pictures"
         done = f"The table of {what} was saved as '{os.fspath(path)}'."
@@ -95,6 +97,15 @@ class Recognising(QObject):
 
     def _number(self) -> int:
         return self._session.next_tested_number()
+
+    def _add(self, wanted: list[_Wanted]) -> None:
+        """Take new pictures; each is selected when it comes, until somebody selects another."""
+        self._followed = self._selected
+        self._want(wanted)
+
+    @property
+    def _selected(self) -> int:
+        return self._session.test.number if self._session.test is not None else 0
 
     def _want(self, wanted: list[_Wanted]) -> None:
         if not self._jobs.running("recognise"):
@@ -157,9 +168,15 @@ class Recognising(QObject):
             elif wanted.again:
                 self._replace(result)
             else:
-                self._session.add_tested(result)
+                self._take(result)
                 if result.recognition is None and self._session.run is not None:  # trained meanwhile
                     self.again([result])
+
+    def _take(self, tested: Tested) -> None:
+        follow = self._selected == self._followed  # else somebody is looking at another one
+        self._session.add_tested(tested, select=follow)
+        if follow:
+            self._followed = tested.number
 
     def _replace(self, tested: Tested) -> None:
         """Put an answer in the place of the one before; the truth may have been told meanwhile."""

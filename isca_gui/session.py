@@ -281,12 +281,13 @@ class Session(QObject):
         return self._last_tested
 
     @_together
-    def add_tested(self, tested: Tested) -> None:
-        """Take a test picture and select it."""
+    def add_tested(self, tested: Tested, *, select: bool = True) -> None:
+        """Take a test picture and select it, unless somebody is looking at another one."""
         self._last_tested = max(self._last_tested, tested.number)
         self._tested = (*self._tested, tested)
         self.tested_changed.emit()
-        self.select_tested(tested.number)
+        if select:
+            self.select_tested(tested.number)
 
     @_together
     def replace_tested(self, tested: Tested) -> None:

@@ -101,13 +101,14 @@ class DatasetPanel(StepPanel):
 
     def save(self) -> None:
         """Ask for a folder and save the dataset there; an older dataset is replaced only if agreed to."""
+        work = self.session.work  # while a dialog is open another dataset may come
         folder = QFileDialog.getExistingDirectory(self, "Save the dataset in an empty folder")
         if not folder:
             return
         overwrite = (Path(folder) / DESCRIPTION).exists()
         if overwrite and not self._agreed(folder):
             return
-        self._actions.save_dataset(folder, overwrite=overwrite)
+        self._actions.save_dataset(folder, overwrite=overwrite, work=work)
 
     def choose_folder(self) -> None:
         """Ask for a folder and import it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal
@@ -16,7 +17,8 @@ from PySide6.QtWidgets import (
 )
 
 from isca_gui import theme
-from isca_gui.actions import PICTURE_FILTER
+from isca_gui.actions import MODEL_SUFFIX, PICTURE_FILTER
+from isca_gui.core import project_pack, project_store
 from isca_gui.file_names import ask_name
 from isca_gui.panels.guess import ASK, GuessBar
 from isca_gui.panels.preview import KindBox, MseBox, chip
@@ -56,6 +58,7 @@ _AGAIN = "Recognise all pictures once more, with the run selected now."
 _REMOVE = "Take the selected picture off the list."
 _SAVE = "Save what was recognised in all pictures as a table (CSV), as isca classify writes it."
 _NO_REFERENCE = "There is no reference picture yet."
+_ELSEWHERE = (MODEL_SUFFIX, project_store.SUFFIX, project_pack.PACKED)
 
 
 class RecognisePanel(StepPanel):
@@ -119,15 +122,19 @@ class RecognisePanel(StepPanel):
         if not self.session.tested and not self.session.refused:
             self.session.say("warning", "There is nothing to save: no picture has been recognised yet.")
             return
+        work = self.session.work  # while the dialog is open others may come
         proposed = QFileDialog().directory().filePath("answers.csv")  # where the last dialog was
         path = ask_name(self, "Save the table", proposed, ".csv", "CSV table (*.csv)")
         if path:
-            self._actions.save_answers(path)
+            self._actions.save_answers(path, work)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Accept files."""
-        if event.mimeData().hasUrls():
+        """Accept pictures; what else the window opens is left to it."""
+        paths = [Path(url.toLocalFile()) for url in event.mimeData().urls()]
+        if paths and not any(path.is_dir() or path.name.endswith(_ELSEWHERE) for path in paths):
             event.acceptProposedAction()
+        else:
+            event.ignore()
 
     def dropEvent(self, event: QDropEvent) -> None:
         """Recognise the files dropped."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QRectF, Qt
-from PySide6.QtGui import QPainter, QPalette
+from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QPalette
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QComboBox,
     QFrame,
     QHBoxLayout,
     QLabel,
+    QLineEdit,
     QPushButton,
     QSizePolicy,
     QSlider,
@@ -149,8 +150,12 @@ class Disclosure(QWidget):
         self.button.setArrowType(Qt.ArrowType.DownArrow if shown else Qt.ArrowType.RightArrow)
 
 
-class WheelGuard(QObject):
-    """Lets the wheel scroll the steps, and turn a field only when that has the focus."""
+class FieldGuard(QObject):
+    """Keeps from fields what is not meant for them.
+
+    The wheel scrolls the steps, and turns a field only when that has the focus. Undo and redo are a field's
+    own only while it has typed text to take back: it would swallow them else, right after an edit was made.
+    """
 
     def __init__(self, area: QWidget) -> None:
         super().__init__(area)
@@ -158,13 +163,26 @@ class WheelGuard(QObject):
             for widget in area.findChildren(kind):
                 widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
                 widget.installEventFilter(self)
+        for field in area.findChildren(QLineEdit):
+            field.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Hand the wheel on to the area."""
-        if event.type() == QEvent.Type.Wheel and isinstance(watched, QWidget) and not watched.hasFocus():
+        """Hand the wheel on to the area, and keys for what is done elsewhere on to the menus."""
+        wheel = event.type() == QEvent.Type.Wheel and isinstance(watched, QWidget) and not watched.hasFocus()
+        if wheel or (isinstance(event, QKeyEvent) and _is_undo_elsewhere(watched, event)):
             event.ignore()
             return True
         return super().eventFilter(watched, event)
+
+
+def _is_undo_elsewhere(watched: QObject, event: QKeyEvent) -> bool:
+    field = watched if isinstance(watched, QLineEdit) else watched.findChild(QLineEdit)
+    if event.type() != QEvent.Type.ShortcutOverride or field is None:
+        return False
+    undo, redo = (
+        event.matches(key) for key in (QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo)
+    )
+    return (undo and not field.isUndoAvailable()) or (redo and not field.isRedoAvailable())
 
 
 def set_property(widget: QWidget, name: str, value: object) -> None:

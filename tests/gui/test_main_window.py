@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from isca_gui.core.distortions import ORIGINAL, TABLE
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.main_window import VIEWERS, MainWindow
 from isca_gui.panels.step import DONE
+from isca_gui.parts import Tested as Answered
 from isca_gui.parts import Work
 from isca_gui.preferences import Preferences
 from isca_gui.session import Reference
@@ -219,6 +221,56 @@ def test_undo_and_redo_from_the_menu(window: MainWindow) -> None:
     assert window.session.spec.seed == 9
 
 
+def test_undo_by_keys_right_after_an_edit(window: MainWindow, qtbot: QtBot) -> None:
+    """A field that has the keyboard has nothing of its own to take back then."""
+    window.activateWindow()
+    seed, block = window.dataset_panel.seed_box, window.training_panel.form.editors["block"]
+    control, both = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
+    seed.setFocus()
+    qtbot.waitUntil(seed.hasFocus)
+    seed.selectAll()
+    qtbot.keyClicks(seed, "93")
+    qtbot.keyClick(seed, Qt.Key.Key_Z, control)
+    assert (seed.text(), window.session.spec.seed) == ("0", 0), "what is only typed is the field's"
+    seed.selectAll()
+    qtbot.keyClicks(seed, "93")
+    qtbot.keyClick(seed, Qt.Key.Key_Return)
+    assert window.session.spec.seed == 93
+    qtbot.keyClick(seed, Qt.Key.Key_Z, control)
+    assert (seed.text(), window.session.spec.seed) == ("0", 0)
+    qtbot.keyClick(seed, Qt.Key.Key_Z, control | both)
+    assert (seed.text(), window.session.spec.seed) == ("93", 93)
+    before = window.session.settings.block
+    block.setFocus()
+    qtbot.waitUntil(block.hasFocus)
+    qtbot.keyClick(block, Qt.Key.Key_Up)
+    assert window.session.settings.block == before + 1
+    qtbot.keyClick(block, Qt.Key.Key_Z, control)
+    assert window.session.settings.block == before
+
+
+def test_the_steps_stay_where_somebody_works(
+    qtbot: QtBot, window: MainWindow, small: Dataset, model: Model, picture: NDArray[np.float32]
+) -> None:
+    window.resize(1000, 500)
+    session, bar = window.session, window.steps.verticalScrollBar()
+    session.set_reference(Reference("small", picture))
+    session.set_dataset(small, small.digest(), session.reference)
+    number = session.add_model("m.isca", model) or session.runs[-1].number
+    qtbot.waitUntil(lambda: bar.value() > 0)  # step 4 is next
+    rest(qtbot, window)
+    bar.setValue(0)
+    session.replace_run(replace(session.run_of(number), name="renamed"))
+    session.add_tested(Answered(1, "a.png", picture, None, 0, "", None))
+    qtbot.wait(50)
+    assert bar.value() == 0
+    session.set_reference(Reference("other", 1 - picture))  # step 2 is next again
+    bar.setValue(bar.maximum())
+    session.set_dataset(small, small.digest(), session.reference)
+    qtbot.wait(50)
+    assert bar.value() < bar.maximum() or bar.maximum() == 0
+
+
 def test_a_failed_job_is_a_message_and_a_badge(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
     window.show_viewer("convergence")
     window.commands_.open_picture(tmp_path / "nothing.png")
@@ -240,7 +292,7 @@ def test_an_uncaught_exception_is_told_and_the_program_goes_on(window: MainWindo
 
 
 def test_dropped_files_go_where_they_belong(
-    qtbot: QtBot, window: MainWindow, small: object, tmp_path: Path
+    qtbot: QtBot, window: MainWindow, small: object, model: Model, tmp_path: Path
 ) -> None:
     paths = []
     for index in range(3):
@@ -267,6 +319,12 @@ def test_dropped_files_go_where_they_belong(
     rest(qtbot, window)
     drop(tmp_path / "set")
     assert window.session.reference.name == "set (original)"
+    for name in ("a.isca", "b.isca"):
+        archive.save_model(tmp_path / name, model)
+    drop(tmp_path / "a.isca", paths[0], tmp_path / "b.isca")
+    assert {run.name for run in window.session.runs} == {"a.isca", "b.isca"}
+    assert [test.name for test in window.session.tested] == ["1.png", "2.png", "0.png"]
+    assert window.session.refused == ()
 
 
 def test_a_picture_is_pasted(qtbot: QtBot, window: MainWindow) -> None:

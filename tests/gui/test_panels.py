@@ -12,14 +12,16 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QLocale, QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QAbstractButton, QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QPushButton, QWidget
 
-from isca_gui.core import image, strength
+from isca_gui.core import dataset_files, image, strength
+from isca_gui.core.dataset import Dataset
 from isca_gui.core.parallel import Tick, Workers
 from isca_gui.core.progress import Progress
+from isca_gui.core.progress import run as finish
 from isca_gui.core.settings import PAPER_LEVELS, DatasetSpec, TrainingSettings
 from isca_gui.core.steps import CONVERGED, STOPPED
-from isca_gui.panels import step
+from isca_gui.panels import recognise, step
 from isca_gui.panels.dataset import DatasetPanel
 from isca_gui.panels.form import FIELDS, SettingsForm
 from isca_gui.panels.help import HelpPage
@@ -44,7 +46,6 @@ if TYPE_CHECKING:
 
     from pytestqt.qtbot import QtBot
 
-    from isca_gui.core.dataset import Dataset
     from isca_gui.core.model import Model
 
     from .conftest import Studio
@@ -438,6 +439,53 @@ def test_a_dataset_is_saved_and_imported(qtbot: QtBot, with_dataset: Studio, tmp
     assert session.dataset.digest() == before.digest()
     assert not session.dataset_stale
     assert panel.state == step.DONE
+
+
+def test_what_is_saved_is_what_was_there_when_it_was_asked_for(
+    qtbot: QtBot, with_run: Studio, small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Jobs end while a dialog is open."""
+    session = with_run.session
+    panel = shown(qtbot, with_run, DatasetPanel)
+    other = Dataset(small.pictures[:3], small.entries[:3])
+
+    def chosen(*_: object) -> str:
+        session.set_dataset(other, other.digest())
+        return str(tmp_path / "saved")
+
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", chosen)
+    click(qtbot, panel.save_button)
+    with_run.rest(qtbot)
+    assert finish(dataset_files.load(tmp_path / "saved")).digest() == small.digest()
+
+    answers = shown(qtbot, with_run, RecognisePanel)
+    with_run.actions.recognise_made("blur", 300.0, 1)
+    with_run.rest(qtbot)
+
+    def named(*_: object) -> str:
+        session.remove_tested(session.tested[0].number)
+        return str(tmp_path / "answers.csv")
+
+    monkeypatch.setattr(recognise, "ask_name", named)
+    click(qtbot, answers.save_button)
+    with_run.rest(qtbot)
+    assert session.tested == ()
+    assert len((tmp_path / "answers.csv").read_text("utf-8").splitlines()) == 2
+
+
+def test_an_import_leaves_a_reference_that_was_opened_since(
+    qtbot: QtBot, with_dataset: Studio, picture: object, tmp_path: Path
+) -> None:
+    session = with_dataset.session
+    with_dataset.actions.save_dataset(tmp_path / "saved")
+    with_dataset.rest(qtbot)
+    session.set_spec(replace(SPEC, seed=5))
+    with_dataset.actions.import_folder(tmp_path / "saved")
+    session.set_reference(Reference("pasted", 1 - picture))
+    with_dataset.rest(qtbot)
+    assert session.reference.name == "pasted"
+    assert session.spec.seed == 5
+    assert session.dataset_stale, "it is of another picture"
 
 
 def test_of_two_saves_none_is_dropped(qtbot: QtBot, with_run: Studio, tmp_path: Path) -> None:
@@ -980,6 +1028,19 @@ def test_dropped_files_are_recognised(
     assert [test.name for test in with_run.session.tested] == ["a.png"]
 
 
+@pytest.mark.parametrize("name", ["m.isca", "p.iscaproj", "p.iscaproj.zip", "folder"])
+def test_what_is_no_picture_is_left_to_the_window(
+    recognise_panel: RecognisePanel, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).mkdir() if name == "folder" else (tmp_path / name).write_bytes(b"")
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(tmp_path / name))])
+    how = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(QPoint(5, 5), Qt.DropAction.CopyAction, data, *how)
+    QApplication.sendEvent(recognise_panel, enter)
+    assert not enter.isAccepted()
+
+
 def test_pictures_opened_before_there_is_a_model_are_recognised_when_there_is_one(
     qtbot: QtBot, with_dataset: Studio
 ) -> None:
@@ -1013,6 +1074,28 @@ def test_selecting_removing_and_doing_it_again(
     click(qtbot, recognise_panel.remove_button)
     assert session.tested == ()
     assert recognise_panel.state == step.EMPTY
+
+
+def test_whoever_looks_at_a_picture_is_not_taken_away_by_the_next_answer(
+    qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, small: Dataset, tmp_path: Path
+) -> None:
+    session, paths = with_run.session, [tmp_path / f"{number}.png" for number in range(5)]
+    for path, made in zip(paths, small.pictures, strict=False):
+        image.save_png(path, made)
+
+    def look_back() -> None:
+        if session.test is not None and session.test.name == "1.png" and len(session.tested) == 2:
+            recognise_panel.list.setCurrentItem(recognise_panel.list.topLevelItem(0))
+
+    session.tested_selected.connect(look_back)
+    with_run.actions.recognise_files(paths)
+    with_run.rest(qtbot)
+    assert len(session.tested) == 5
+    assert session.test.name == "0.png"
+    assert recognise_panel.list.currentItem().text(0) == "0.png"
+    with_run.actions.recognise_made("blur", 300.0, 1)  # what is asked for now is shown
+    with_run.rest(qtbot)
+    assert session.test is session.tested[-1]
 
 
 def test_an_answer_changes_its_row_only(

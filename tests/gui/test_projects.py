@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import zipfile
 from dataclasses import replace
@@ -38,7 +39,6 @@ from isca_gui.session import Reference, Refused
 from .conftest import SETTINGS, SPEC, rest, still
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Callable
 
     from numpy.typing import NDArray
@@ -1062,6 +1062,13 @@ def test_missing_files_are_listed_and_found_in_a_folder(
     (dialog,) = dialogs()
     assert dialog.list.topLevelItemCount() == 5
     assert window.session.runs == ()
+    threads, look = [], work_files.Lost.looked_for_in
+
+    def watched(*words: Any) -> Any:
+        threads.append(threading.current_thread() is threading.main_thread())
+        return look(*words)
+
+    monkeypatch.setattr(work_files.Lost, "looked_for_in", watched)
     choose(monkeypatch, tmp_path)  # not there
     dialog.look_button.click()
     rest(qtbot, window)
@@ -1071,6 +1078,7 @@ def test_missing_files_are_listed_and_found_in_a_folder(
     rest(qtbot, window)
     assert dialogs() == []
     assert [run.number for run in window.session.runs] == [1, 3]
+    assert threads == [False, False], "a network drive may take its time"
     assert window.projects.unsaved, "saving brings the files back beside the project"
     window.projects.save()
     rest(qtbot, window)

@@ -191,6 +191,21 @@ def test_work_is_put_into_safety_and_goes_when_it_is_saved(
     assert folders() == [], "ended in good order"
 
 
+def test_what_is_discarded_while_a_training_runs_is_not_offered_again(
+    qtbot: QtBot, window: MainWindow, work: Work
+) -> None:
+    with qtbot.waitSignal(window.recovery.kept):
+        fill(window, work)
+    window.session.set_settings(replace(KERNEL, epochs=1_000_000))
+    window.commands_.train()
+    qtbot.waitUntil(lambda: window.session.live is not None and len(window.session.live.steps) > 1)
+    window.quit()
+    (box,) = window.findChildren(QMessageBox)
+    box.button(QMessageBox.StandardButton.Discard).click()
+    assert not window.isVisible()
+    assert folders() == []
+
+
 def test_closed_by_somebody_else_it_stays(qtbot: QtBot, window: MainWindow, work: Work) -> None:
     with qtbot.waitSignal(window.recovery.kept):
         fill(window, work)
