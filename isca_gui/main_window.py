@@ -161,7 +161,7 @@ class MainWindow(ArrangedWindow):
         session.runs_changed.connect(self._on_runs_changed)
         self.recognise_panel.answered.connect(self._on_answered)
         confusion: Any = self.docks["confusion"].widget()
-        confusion.picture_opened.connect(self._on_answered)
+        confusion.picture_opened.connect(self._show_votes)
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_scheme_changed)
 
     def _on_dataset_changed(self) -> None:
@@ -174,7 +174,15 @@ class MainWindow(ArrangedWindow):
         if begins:
             self.bring("convergence")
 
-    def _on_answered(self, _: int = 0) -> None:
+    def _on_answered(self) -> None:
+        """Show the answer, and the step that lists it unless somebody works in another."""
+        self._show_votes()
+        focus = self.focusWidget()
+        elsewhere = focus is not None and self.steps.isAncestorOf(focus)
+        if not elsewhere or self.recognise_panel.isAncestorOf(focus):
+            self._bring_step(RECOGNISE)
+
+    def _show_votes(self, _: int = 0) -> None:
         self.docks["vote_map"].show()
         self.bring("vote_map")
 
@@ -230,8 +238,10 @@ class MainWindow(ArrangedWindow):
         self._adopt_later()
         step, before = next_step(self.session), self._next_step
         self._next_step = step
-        if step == before:
-            return
+        if step != before:
+            self._bring_step(step)
+
+    def _bring_step(self, step: str) -> None:
         panels: dict[str, QWidget] = {
             REFERENCE: self.reference_panel, DISTORT: self.dataset_panel,
             TRAIN: self.training_panel, RECOGNISE: self.recognise_panel,

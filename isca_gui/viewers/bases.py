@@ -356,12 +356,12 @@ class BasesViewer(Viewer):
         if place is None or self._drawing is None or not self.canvases:
             self.readout.setText(" ")
             return
-        values = [
-            f"{row}{component + 1} {canvas.layer.text_at(*place)}"
-            for (row, component), canvas in list(self.canvases.items())[:12]
-            if canvas.layer is not None
-        ]
-        self.readout.setText(f"x {place[1]}, y {place[0]}    " + "    ".join(values))
+        values: dict[str, list[str]] = {}  # of each row, in the order of its panes
+        for (row, _), canvas in self.canvases.items():
+            if canvas.layer is not None:
+                values.setdefault(row, []).append(canvas.layer.text_at(*place))
+        rows = (f"{row} {' '.join(texts)}" for row, texts in values.items())
+        self.readout.setText(f"x {place[1]}, y {place[0]}    " + "    ".join(rows))
 
 
 def _combo(name: str, tip: str, parent: QWidget) -> QComboBox:

@@ -264,11 +264,19 @@ def test_the_steps_stay_where_somebody_works(
     session.add_tested(Answered(1, "a.png", picture, None, 0, "", None))
     qtbot.wait(50)
     assert bar.value() == 0
-    session.set_reference(Reference("other", 1 - picture))  # step 2 is next again
-    bar.setValue(bar.maximum())
-    session.set_dataset(small, small.digest(), session.reference)
+    window.activateWindow()
+    seed = window.dataset_panel.seed_box
+    seed.setFocus()
+    qtbot.waitUntil(seed.hasFocus)
+    window.recognise_panel.mystery()
+    rest(qtbot, window)
     qtbot.wait(50)
-    assert bar.value() < bar.maximum() or bar.maximum() == 0
+    assert bar.value() == 0, "somebody works in step 2"
+    window.recognise_panel.make_button.setFocus()
+    bar.setValue(0)
+    window.recognise_panel.make_button.click()
+    rest(qtbot, window)
+    qtbot.waitUntil(lambda: bar.value() > 0)  # the answer is listed in step 4
 
 
 def test_a_failed_job_is_a_message_and_a_badge(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
