@@ -14,7 +14,7 @@ def main() -> int:
         return app.main(sys.argv[1:])
     from isca_gui import cli
 
-    return cli.main(["demo", *sys.argv[1:]])
+    return cli.program(["demo", *sys.argv[1:]])
 
 
 def has_display() -> bool:

@@ -16,9 +16,9 @@ from PySide6.QtWidgets import QApplication
 import isca_gui
 from isca_gui import assets, theme
 from isca_gui.actions import Actions
+from isca_gui.file_names import PROJECTS
 from isca_gui.jobs import JobRunner, explain
 from isca_gui.preferences import Preferences
-from isca_gui.projects import SUFFIXES as PROJECT_SUFFIXES
 from isca_gui.session import Session
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def make_window(preferences: Preferences) -> MainWindow:
 
 def begin(window: MainWindow, path: str | None = None) -> None:
     """Open the first picture, or a project, and prepare the solver, beside the window."""
-    if path and path.endswith(PROJECT_SUFFIXES):
+    if path and path.endswith(PROJECTS):
         window.projects.open(path)
     elif path:
         window.commands_.open_picture(path)

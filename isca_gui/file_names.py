@@ -10,6 +10,10 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
+SUFFIX = ".iscaproj"  # core.project.SUFFIX, without importing it
+PACKED = f"{SUFFIX}.zip"  # core.project_pack.PACKED
+PROJECTS = (SUFFIX, PACKED)
+
 
 def ask_name(parent: QWidget, title: str, proposed: str, suffix: str, wanted: str) -> str:
     """Ask for a file to write and give its whole path; empty if none is to be written."""

@@ -16,6 +16,7 @@ from isca_gui import theme
 from isca_gui.actions import MODEL_SUFFIX as SUFFIX
 from isca_gui.arrangement import VIEWERS as VIEWERS
 from isca_gui.arrangement import ArrangedWindow, seen, step_area
+from isca_gui.file_names import PROJECTS
 from isca_gui.menus import SAVE_ACTION, SAVE_SENTENCE, make_menus
 from isca_gui.panels.dataset import DatasetPanel
 from isca_gui.panels.guide import Guide
@@ -26,7 +27,6 @@ from isca_gui.panels.reference import ReferencePanel
 from isca_gui.panels.status import StatusBar
 from isca_gui.panels.step import DISTORT, RECOGNISE, REFERENCE, TRAIN, next_step
 from isca_gui.panels.training import TrainingPanel
-from isca_gui.projects import SUFFIXES as PROJECT_SUFFIXES
 from isca_gui.projects import Projects
 from isca_gui.recovery import Recovery
 from isca_gui.viewers.canvas import PictureCanvas
@@ -151,12 +151,10 @@ class MainWindow(ArrangedWindow):
         self.projects.begun.connect(self._on_project_begun)
         self.projects.named.connect(self._on_project_named)
         self.commands_.picture_opened.connect(self._on_picture_opened)
-        for signal in (
-            *(session.reference_changed, session.dataset_changed),
-            *(session.run_selected, session.tested_changed),
-        ):
+        for signal in (session.reference_changed, session.dataset_changed, session.run_selected):
             signal.connect(self._on_step_changed)
-        session.tested_selected.connect(self._adopt_later)
+        for signal in (session.tested_changed, session.tested_selected):
+            signal.connect(self._adopt_later)
         session.dataset_changed.connect(self._on_dataset_changed)
         session.runs_changed.connect(self._on_runs_changed)
         self.recognise_panel.answered.connect(self._on_answered)
@@ -283,7 +281,7 @@ class MainWindow(ArrangedWindow):
         self._take([url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()])
 
     def _take(self, paths: list[str]) -> None:
-        if len(paths) == 1 and paths[0].endswith(PROJECT_SUFFIXES):
+        if len(paths) == 1 and paths[0].endswith(PROJECTS):
             self.projects.open(paths[0])
         elif len(paths) == 1 and Path(paths[0]).is_dir():
             self.commands_.import_folder(paths[0])

@@ -60,6 +60,9 @@ class LiveRun:
     state: State | None = None  # where it stood when last asked, to go on from after a crash
 
 
+LEFT_OUT = (
+    " left out of "  # in the name of a training picture, before that of the run that was not to know it
+)
 HIDDEN = "hidden:"  # begins the truth of a mystery picture until it is asked for
 
 

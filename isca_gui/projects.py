@@ -12,7 +12,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from isca_gui import work_files
-from isca_gui.file_names import ask_name
+from isca_gui.file_names import PACKED, SUFFIX, ask_name
 from isca_gui.guarded_work import JOB, OF_THIS_WORK, GuardedWork, Request
 from isca_gui.panels.ask_save import REPLACE, SAVE, ask_replace
 from isca_gui.panels.missing_files import MissingFiles
@@ -34,10 +34,7 @@ if TYPE_CHECKING:
     View = Callable[[], tuple[Mapping[str, Any], str]]
     Then = Callable[[], object] | None
 
-SUFFIX = ".iscaproj"  # core.project.SUFFIX, without importing it
-PACKED = f"{SUFFIX}.zip"  # core.project_pack.PACKED
 FILTER = f"ISCA projects (*{SUFFIX})"
-SUFFIXES = (SUFFIX, PACKED)
 _TRIES = 3  # to read a file that others write
 PACKED_FILTER = f"ISCA projects in one file (*{PACKED})"
 

@@ -16,7 +16,7 @@ from isca_gui.core import answers, files, image, samples, strength
 from isca_gui.core.distortions import level_text
 from isca_gui.core.progress import Progress
 from isca_gui.jobs import explain
-from isca_gui.parts import HIDDEN, Refused, Tested
+from isca_gui.parts import HIDDEN, LEFT_OUT, Refused, Tested
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     Picture = NDArray[np.float32]
 
-_LEFT_OUT = " left out of "
 _GUESS_FIRST = "A mystery picture that has not been guessed yet."
 
 
@@ -146,7 +145,7 @@ class Recognising(QObject):
             return replace(plain, recognition=recogniser.recognise(picture), run=run.number)
         number = recogniser.number_of(picture, wanted.left_out)
         if number is None:  # this run has never seen it; the next one may have
-            name, found = wanted.name.partition(_LEFT_OUT)[0], recogniser.recognise(picture)
+            name, found = wanted.name.partition(LEFT_OUT)[0], recogniser.recognise(picture)
             return replace(plain, name=name, recognition=found, run=run.number, left_out=wanted.left_out)
         found, name = recogniser.leave_one_out(number), left_out_name(run, number)
         return replace(plain, name=name, recognition=found, run=run.number, left_out=number)
@@ -173,7 +172,7 @@ class Recognising(QObject):
                     self.again([result])
 
     def _take(self, tested: Tested) -> None:
-        follow = self._selected == self._followed  # else somebody is looking at another one
+        follow = self._selected in (0, self._followed)  # else somebody is looking at another one
         self._session.add_tested(tested, select=follow)
         if follow:
             self._followed = tested.number
@@ -212,7 +211,7 @@ def left_out_name(run: Run, number: int) -> str:
     """Name a training picture that is recognised as if it were not known."""
     known = run.model.known
     assert known is not None
-    return f"{known.labels[number]} {level_text(known.levels[number])}{_LEFT_OUT}{run.name}"
+    return f"{known.labels[number]} {level_text(known.levels[number])}{LEFT_OUT}{run.name}"
 
 
 def _picture_of(wanted: _Wanted) -> Picture:

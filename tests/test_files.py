@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import random
+import re
 import shlex
 import signal
 import socket
@@ -18,6 +19,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 from commands import full_disk
+from hypothesis import given
+from hypothesis import strategies as st
 
 from isca_gui.core import files
 
@@ -485,12 +488,38 @@ def test_a_linked_folder_is_written_through(tmp_path: Path) -> None:
     assert names(real) == ["new"]
 
 
-@pytest.mark.parametrize("words", [["a b", "c"], ["data\\set", 'say "so"'], ["", "x'y", "tail\\"]])
+def read_by_windows(line: str) -> list[str]:
+    """Take a command line apart as Microsoft's runtime documents it: 2n backslashes and a quote are n."""
+    words, word, quoted, at = [], "", False, 0
+    while at < len(line):
+        slashes = len(line[at:]) - len(line[at:].lstrip("\\"))
+        if slashes:
+            at += slashes
+            before_quote = line[at : at + 1] == '"'
+            word += "\\" * (slashes // 2 if before_quote else slashes)
+            if before_quote and slashes % 2:
+                word, at = word + '"', at + 1
+        elif line[at] == '"':
+            quoted, at = not quoted, at + 1
+        elif line[at] == " " and not quoted:
+            words, word, at = [*words, word], "", at + 1
+        else:
+            word, at = word + line[at], at + 1
+    return [*words, word]
+
+
+@given(st.lists(st.text(r"""ab .\\"'&|^<>,;()=-_:/ü""", max_size=8), min_size=1, max_size=4))
 def test_a_command_can_be_typed_into_either_shell(words: list[str]) -> None:
     assert shlex.split(files.command_line(words, windows=False)) == words
     typed = files.command_line(words, windows=True)
-    assert "'" not in typed.replace("x'y", ""), "quotes that cmd.exe hands on as they are"
-    assert typed == subprocess.list2cmdline(words)
+    assert read_by_windows(typed) == words
+    outside = re.sub(r'"(?:[^"\\]|\\.)*"', "", typed)
+    assert not re.search(r"[&|<>^,;()]", outside), "cmd.exe or PowerShell would take it apart"
+
+
+def test_usual_words_are_not_quoted() -> None:
+    words = ["isca", "train", r"data\set", "-o", r"C:\m.isca", "--epochs", "5"]
+    assert files.command_line(words, windows=True) == " ".join(words)
 
 
 def test_what_systems_leave_in_folders_is_no_content() -> None:

@@ -1026,6 +1026,29 @@ def test_doubles_that_are_compressed(tmp_path: Path, compression: int, rows: int
     check_equal(image.read(tmp_path / "a.tif"), p.UNIT)
 
 
+def test_bytes_behind_a_compressed_part_do_no_harm(tmp_path: Path) -> None:
+    doubles = p.UNIT.astype("f8")
+    for compression, pack in ((8, zlib.compress), (34925, lzma.compress)):
+        parts = [pack(doubles.tobytes()) + b"padding"]
+        made = p.tiff(doubles, compression=compression, rows=13, segments=parts)
+        (tmp_path / "a.tif").write_bytes(made)
+        check_equal(image.read(tmp_path / "a.tif"), p.UNIT)
+
+
+@pytest.mark.alone
+def test_many_parts_that_share_their_bytes_are_refused_in_time(tmp_path: Path) -> None:
+    """Each by itself is within bounds; together they would unpack for an hour."""
+    packed = zlib.compress(bytes(30 << 20), 9)
+    places = {273: ("I", [8] * 4096), 279: ("I", [len(packed)] * 4096)}
+    made = p.tiff(np.zeros((4096, 8)), compression=8, rows=1, segments=[packed], tags=places)
+    assert made[8:].startswith(packed)
+    (tmp_path / "a.tif").write_bytes(made)
+    started = time.perf_counter()
+    with refusal(tmp_path / "a.tif", "far more than its size"):
+        image.read(tmp_path / "a.tif")
+    assert time.perf_counter() - started < 10
+
+
 def test_limits() -> None:
     assert image.MAX_PIXELS == 64_000_000
     assert image.MAX_SIDE == 16_384

@@ -53,12 +53,12 @@ _EXIT_CODES = {
 }
 
 
-def program() -> int:
+def program(argv: Sequence[str] | None = None) -> int:
     """Run the command as a program of its own, which has its own words for what libraries warn about."""
     if not sys.warnoptions:  # else somebody has asked for them
         warnings.simplefilter("ignore")
         logging.getLogger("tifffile").addHandler(logging.NullHandler())
-    return main()
+    return main(argv)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

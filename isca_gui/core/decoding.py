@@ -12,20 +12,18 @@ import math
 import struct
 import sys
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from PIL import Image, ImageFile, UnidentifiedImageError
 
-from isca_gui.core.unpacking import unpacks_to_more
+from isca_gui.core.unpacking import holds_too_much
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_PIXELS = 64_000_000
 MAX_SIDE = 16_384
-_LARGE_TILE = 4 << 20  # samples; a small picture may lie in one that is larger than itself
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "PPM", "GIF")
 READABLE = "PNG, JPEG, TIFF, BMP, WebP, PGM/PPM or GIF"
 
@@ -327,17 +325,6 @@ def _tifffile_orientation(page: Any) -> int:
     return int(tag.value) if tag is not None else 1
 
 
-def _check_unpacked(page: Any, stream: Stream) -> None:
-    """Refuse parts that hold far more than the picture: tifffile would unpack them whole."""
-    limit = max(4 * math.prod(page.shape), _LARGE_TILE) * page.dtype.itemsize
-    size = stream.seek(0, 2)
-    parts = zip(page.dataoffsets, page.databytecounts, strict=False)
-    for offset, count in islice(parts, math.prod(page.chunked)):
-        stream.seek(min(offset, size))
-        if unpacks_to_more(stream.read(min(count, size)), int(page.compression), limit):
-            raise ImageError("it holds far more than its size allows. Choose another copy of the file.")
-
-
 def _tifffile_array(page: Any) -> NDArray[Any]:
     try:
         values: NDArray[Any] = page.asarray()
@@ -374,7 +361,8 @@ def _decode_scientific_tiff(stream: Stream, min_side: int) -> Samples:
             raise ImageError(f"its layout {page.axes} {page.shape} is not one grey or RGB picture. Save one.")
         if page.photometric not in _COLOURS:
             raise ImageError("its colour model is not supported. Save it again as RGB or grey.")
-        _check_unpacked(page, stream)
+        if holds_too_much(page, stream):
+            raise ImageError("it holds far more than its size allows. Choose another copy of the file.")
         values = _tifffile_array(page)
         white = 1.0 if page.dtype.kind == "f" else float(np.iinfo(page.dtype).max)
         values = values.reshape(*values.shape[:2], -1)

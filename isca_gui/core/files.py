@@ -6,11 +6,11 @@ import contextlib
 import ctypes
 import errno
 import os
+import re
 import shlex
 import shutil
 import socket
 import stat
-import subprocess
 import sys
 import uuid
 import zlib
@@ -148,7 +148,16 @@ def is_content(name: str) -> bool:
 
 def command_line(words: Sequence[str], windows: bool = os.name == "nt") -> str:
     """Write words so that a shell reads the same words; that of Windows knows double quotes only."""
-    return subprocess.list2cmdline(words) if windows else shlex.join(words)
+    return " ".join(map(_quoted, words)) if windows else shlex.join(words)
+
+
+def _quoted(word: str) -> str:
+    """Quote a word as programs for Windows read it: a backslash counts only before a quote."""
+    if re.fullmatch(r"[\w./\\:=+-]+", word):
+        return word
+    inside = re.sub(r'(\\*)"', r'\1\1\\"', word)
+    inside = re.sub(r"(\\+)$", r"\1\1", inside)
+    return f'"{inside}"'
 
 
 def as_word(path: str) -> str:

@@ -168,7 +168,7 @@ def score(tops: Mapping[int, Sequence[tuple[str, ...]]]) -> Score:
 
 
 def score_of(answers: Sequence[Answer]) -> Score:
-    """Score a method's answers; labels with as many blocks each share a place, which is nobody's alone."""
+    """Score a method's answers; labels tied for the first place share it, which is no verdict."""
     return score({answer.image: _places(answer) for answer in answers})
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from isca_gui.core.neighbours import Floats
 
-_FALL = 0.05  # of its whole rise: energy that falls by more between two levels is no measure of them
-
 
 def severity(
     described: Floats,
@@ -55,21 +53,20 @@ def _noise(described: Floats, known: Floats, start: Floats, inside: int) -> tupl
     """Measure noise in a picture, and in those known of its kind, weakest first, beside the reference.
 
     It adds energy, coordinates in the subspace (the first `inside` numbers) and the rest together. But where
-    most pixels are black or white it is cut off there and takes contrast away: then by how much the blocks'
-    lengths and means have changed, up or down.
+    many pixels are black or white it is cut off there and takes contrast away: then by how much the blocks'
+    lengths and means have changed, up or down. Noise that is not cut off adds more energy than that.
     """
-    lengths, first = _lengths(known, inside), _lengths(start, inside)
-    mine = _lengths(described, inside)
+    lengths, mine, first = (_lengths(each, inside) for each in (known, described, start))
     energy = (np.square(lengths) - np.square(first)).mean(axis=0)
-    if (np.maximum.accumulate([0.0, *energy])[1:] - energy).max() <= _FALL * energy[-1]:
-        return float((np.square(mine) - np.square(first)).mean()), energy
-    means, own = known[:, :, -EXTRA] - start[:, :, -EXTRA], described[:, :, -EXTRA] - start[:, :, -EXTRA]
+    means, own = (each[:, :, -EXTRA] - start[:, :, -EXTRA] for each in (known, described))
     moved = (np.square(lengths - first) + np.square(means)).mean(axis=0, dtype=np.float64)
+    if (energy >= moved).all():
+        return float((np.square(mine) - np.square(first)).mean()), energy
     return float((np.square(mine - first) + np.square(own)).mean()), moved
 
 
 def _lengths(described: Floats, inside: int) -> NDArray[np.float64]:
-    """Give ‖x‖ of every block, x with its mean removed: (block, image, number) to (block, image)."""
+    """Give ‖x‖ of every block, x less its mean and the model's offset, as (block, image)."""
     part = np.concatenate([described[:, :, :inside], described[:, :, -2:-1]], axis=2)
     lengths: NDArray[np.float64] = np.sqrt(np.square(part, dtype=np.float64).sum(axis=2))
     return lengths

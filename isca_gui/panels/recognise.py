@@ -18,8 +18,7 @@ from PySide6.QtWidgets import (
 
 from isca_gui import theme
 from isca_gui.actions import MODEL_SUFFIX, PICTURE_FILTER
-from isca_gui.core import project_pack, project_store
-from isca_gui.file_names import ask_name
+from isca_gui.file_names import PROJECTS, ask_name
 from isca_gui.panels.guess import ASK, GuessBar
 from isca_gui.panels.preview import KindBox, MseBox, chip
 from isca_gui.panels.short_words import in_short
@@ -58,7 +57,7 @@ _AGAIN = "Recognise all pictures once more, with the run selected now."
 _REMOVE = "Take the selected picture off the list."
 _SAVE = "Save what was recognised in all pictures as a table (CSV), as isca classify writes it."
 _NO_REFERENCE = "There is no reference picture yet."
-_ELSEWHERE = (MODEL_SUFFIX, project_store.SUFFIX, project_pack.PACKED)
+_ELSEWHERE = (MODEL_SUFFIX, *PROJECTS)
 
 
 class RecognisePanel(StepPanel):

@@ -176,8 +176,10 @@ class FieldGuard(QObject):
 
 
 def _is_undo_elsewhere(watched: QObject, event: QKeyEvent) -> bool:
+    if event.type() != QEvent.Type.ShortcutOverride:
+        return False
     field = watched if isinstance(watched, QLineEdit) else watched.findChild(QLineEdit)
-    if event.type() != QEvent.Type.ShortcutOverride or field is None:
+    if field is None:
         return False
     undo, redo = (
         event.matches(key) for key in (QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo)

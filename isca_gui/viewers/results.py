@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from isca_gui.parts import LEFT_OUT
 from isca_gui.viewers.commands import classify_command
 from isca_gui.viewers.export import safe_name
 from isca_gui.viewers.vote_drawing import GUESS_FIRST
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 JOB = "reproduce"
 _NO_TEST = "No picture has been recognised yet. Open one in step 4."
 _NO_RUN = "The run that recognised this picture was deleted. Recognise it again first."
-_LEFT_OUT = (
+_KNOWN = (
     "isca classify knows this picture, which was left out here, and would find itself. "
     "'isca evaluate MODEL' leaves out each training picture in turn."
 )
@@ -104,8 +105,8 @@ class Results(QObject):
             gone = test is not None and test.verdict is not None
             self._session.say("warning", _NO_RUN if gone else _NO_TEST)
             return
-        if test.left_out is not None:
-            self._session.say("warning", _LEFT_OUT)
+        if test.left_out is not None and LEFT_OUT in test.name:
+            self._session.say("warning", _KNOWN)
             return
         picture = test.path or f"{safe_name(test.name)}.png"
         QGuiApplication.clipboard().setText(classify_command(run.name, picture))

@@ -256,11 +256,11 @@ def test_the_steps_stay_where_somebody_works(
     session, bar = window.session, window.steps.verticalScrollBar()
     session.set_reference(Reference("small", picture))
     session.set_dataset(small, small.digest(), session.reference)
-    number = session.add_model("m.isca", model) or session.runs[-1].number
+    session.add_model("m.isca", model)
     qtbot.waitUntil(lambda: bar.value() > 0)  # step 4 is next
     rest(qtbot, window)
     bar.setValue(0)
-    session.replace_run(replace(session.run_of(number), name="renamed"))
+    session.replace_run(replace(session.run, name="renamed"))
     session.add_tested(Answered(1, "a.png", picture, None, 0, "", None))
     qtbot.wait(50)
     assert bar.value() == 0

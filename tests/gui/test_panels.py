@@ -1098,6 +1098,24 @@ def test_whoever_looks_at_a_picture_is_not_taken_away_by_the_next_answer(
     assert session.test is session.tested[-1]
 
 
+def test_the_next_answer_is_shown_where_the_one_before_was_removed(
+    qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, small: Dataset, tmp_path: Path
+) -> None:
+    session, paths = with_run.session, [tmp_path / f"{number}.png" for number in range(3)]
+    for path, made in zip(paths, small.pictures, strict=False):
+        image.save_png(path, made)
+
+    def remove() -> None:
+        if session.test is not None and session.test.name == "0.png":
+            click(qtbot, recognise_panel.remove_button)
+
+    session.tested_selected.connect(remove)
+    with_run.actions.recognise_files(paths)
+    with_run.rest(qtbot)
+    assert [test.name for test in session.tested] == ["1.png", "2.png"]
+    assert session.test is session.tested[-1]
+
+
 def test_an_answer_changes_its_row_only(
     qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel
 ) -> None:

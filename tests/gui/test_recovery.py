@@ -199,6 +199,7 @@ def test_what_is_discarded_while_a_training_runs_is_not_offered_again(
     window.session.set_settings(replace(KERNEL, epochs=1_000_000))
     window.commands_.train()
     qtbot.waitUntil(lambda: window.session.live is not None and len(window.session.live.steps) > 1)
+    qtbot.waitUntil(lambda: not window.recovery.busy)
     window.quit()
     (box,) = window.findChildren(QMessageBox)
     box.button(QMessageBox.StandardButton.Discard).click()

@@ -21,6 +21,7 @@ from isca_gui.core.distortions import ORIGINAL
 from isca_gui.core.settings import TrainingSettings
 from isca_gui.panels import step
 from isca_gui.panels.palette import Palette
+from isca_gui.parts import LEFT_OUT
 from isca_gui.parts import Tested as Answered
 from isca_gui.session import Reference
 from isca_gui.viewers.comparison import ComparisonViewer
@@ -338,7 +339,9 @@ def test_no_command_recognises_a_picture_that_was_left_out(
     qtbot: QtBot, trained: MainWindow, small: Dataset
 ) -> None:
     """The model knows it, and would find the picture itself."""
-    trained.session.add_tested(Answered(1, "blur 100", small.pictures[3], None, 1, "", None, left_out=3))
+    trained.session.add_tested(
+        Answered(1, f"blur 100{LEFT_OUT}ISCA 1", small.pictures[3], None, 1, "", None, left_out=3)
+    )
     QGuiApplication.clipboard().setText("mine")
     trained.results.copy_command()
     assert QGuiApplication.clipboard().text() == "mine"
