@@ -1076,12 +1076,18 @@ def test_selecting_removing_and_doing_it_again(
     assert recognise_panel.state == step.EMPTY
 
 
+def pictures_in(folder: Path, made: Dataset, count: int) -> list[Path]:
+    """Save the first pictures of a dataset as 0.png and so on."""
+    paths = [folder / f"{number}.png" for number in range(count)]
+    for path, picture in zip(paths, made.pictures, strict=False):
+        image.save_png(path, picture)
+    return paths
+
+
 def test_whoever_looks_at_a_picture_is_not_taken_away_by_the_next_answer(
     qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, small: Dataset, tmp_path: Path
 ) -> None:
-    session, paths = with_run.session, [tmp_path / f"{number}.png" for number in range(5)]
-    for path, made in zip(paths, small.pictures, strict=False):
-        image.save_png(path, made)
+    session, paths = with_run.session, pictures_in(tmp_path, small, 5)
 
     def look_back() -> None:
         if session.test is not None and session.test.name == "1.png" and len(session.tested) == 2:
@@ -1101,9 +1107,7 @@ def test_whoever_looks_at_a_picture_is_not_taken_away_by_the_next_answer(
 def test_the_next_answer_is_shown_where_the_one_before_was_removed(
     qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, small: Dataset, tmp_path: Path
 ) -> None:
-    session, paths = with_run.session, [tmp_path / f"{number}.png" for number in range(3)]
-    for path, made in zip(paths, small.pictures, strict=False):
-        image.save_png(path, made)
+    session, paths = with_run.session, pictures_in(tmp_path, small, 3)
 
     def remove() -> None:
         if session.test is not None and session.test.name == "0.png":
