@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from isca_gui.core.model import Model
     from isca_gui.core.settings import TrainingSettings
     from isca_gui.jobs import Job, JobRunner
-    from isca_gui.parts import Work
     from isca_gui.previews import Preview
-    from isca_gui.session import Session, Tested
+    from isca_gui.session import Session, Tested, Work
 
     Picture = NDArray[np.float32]
 

@@ -18,8 +18,9 @@ from isca_gui.parts import Message as Message
 from isca_gui.parts import Reference as Reference
 from isca_gui.parts import Refused as Refused
 from isca_gui.parts import Run as Run
-from isca_gui.parts import Stamp, Work
+from isca_gui.parts import Stamp
 from isca_gui.parts import Tested as Tested
+from isca_gui.parts import Work as Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
