@@ -14,15 +14,16 @@ from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 
 import isca_gui
-from isca_gui import assets, theme
-from isca_gui.actions import Actions
-from isca_gui.file_names import PROJECTS
-from isca_gui.jobs import JobRunner, explain
-from isca_gui.preferences import Preferences
-from isca_gui.session import Session
+from isca_gui.core.storage import resources
+from isca_gui.jobs.actions import Actions
+from isca_gui.jobs.runner import JobRunner, explain
+from isca_gui.session.preferences import Preferences
+from isca_gui.session.session import Session
+from isca_gui.widgets import theme
+from isca_gui.widgets.file_names import PROJECTS
 
 if TYPE_CHECKING:
-    from isca_gui.main_window import MainWindow
+    from isca_gui.window.main_window import MainWindow
 
 _SWITCH = 0.001  # seconds after which a thread of Python's gives way: the window must not wait for its turn
 
@@ -68,7 +69,7 @@ def make_application() -> QApplication:
     app.setApplicationVersion(isca_gui.__version__)
     app.setDesktopFileName("org.isca_studio.isca_studio")  # of packaging/linux: desktops go by it
     app.setStyle("Fusion")
-    icon = assets.find("icon.svg")
+    icon = resources.find("icon.svg")
     if icon is not None:
         app.setWindowIcon(QIcon(str(icon)))
     import pyqtgraph
@@ -79,7 +80,7 @@ def make_application() -> QApplication:
 
 def make_window(preferences: Preferences) -> MainWindow:
     """Make the window with its session; the sample is opened and the solver prepared when it is shown."""
-    from isca_gui.main_window import MainWindow
+    from isca_gui.window.main_window import MainWindow
 
     session, jobs = Session(), JobRunner()
     actions = Actions(session, jobs)
@@ -94,11 +95,11 @@ def begin(window: MainWindow, path: str | None = None) -> None:
     if path and path.endswith(PROJECTS):
         window.projects.open(path)
     elif path:
-        window.commands_.open_picture(path)
+        window.menu_actions.open_picture(path)
     else:
-        window.commands_.open_sample()
+        window.menu_actions.open_sample()
     window.guide.welcome(path)
-    window.commands_.prepare()
+    window.menu_actions.prepare()
     window.recovery.look()
 
 
@@ -115,7 +116,7 @@ def main(argv: list[str] | None = None) -> int:
     window.show()
     QTimer.singleShot(0, window, lambda: begin(window, options.picture))
     if options.self_test_latency:
-        from isca_gui import latency
+        from isca_gui.window import latency
 
         code = latency.run(window, options.self_test_latency)
     else:
@@ -140,10 +141,14 @@ def _leave(code: int) -> NoReturn:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("isca-gui", description="ISCA Studio: what was done to a picture?")
+    parser = argparse.ArgumentParser(
+        "isca-gui", description="ISCA Studio: what was done to a picture?"
+    )
     words = "a project, or a picture to open as the reference, or sample:NAME"
     parser.add_argument("picture", nargs="?", help=words)
-    parser.add_argument("--version", action="version", version=f"ISCA Studio {isca_gui.__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"ISCA Studio {isca_gui.__version__}"
+    )
     parser.add_argument(
         "--self-test-latency", type=float, metavar="SECONDS",
         help="train for so long and print how late the window answered, beside an idle window",

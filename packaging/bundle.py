@@ -52,14 +52,20 @@ def prepare(folder: Path) -> None:
     icons.write_ico(folder / "icon.ico")
     icons.write_icns(folder / "icon.icns")
     numbers = (*(int(part) for part in __version__.split(".")[:3]), 0)
-    (folder / "version.txt").write_text(_VERSION.format(numbers=numbers, version=__version__), "utf-8")
+    (folder / "version.txt").write_text(
+        _VERSION.format(numbers=numbers, version=__version__), "utf-8"
+    )
 
 
 def freeze() -> int:
     """Let PyInstaller do its work; gives its exit code."""
     command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--clean"]
     places = ["--distpath", str(DIST), "--workpath", str(WORK / "pyinstaller")]
-    words = {"ISCA_PREPARED": str(PREPARED), "ISCA_VERSION": __version__, "QT_QPA_PLATFORM": "offscreen"}
+    words = {
+        "ISCA_PREPARED": str(PREPARED),
+        "ISCA_VERSION": __version__,
+        "QT_QPA_PLATFORM": "offscreen",
+    }
     with LOG.open("wb") as log:
         recipe = str(HERE / "frozen" / "isca.spec")
         return subprocess.run(
@@ -87,12 +93,16 @@ def add_share(share: Path) -> None:
 
 def size(folder: Path) -> int:
     """Give the bytes of all files below a folder."""
-    return sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
+    return sum(
+        path.lstat().st_size for path in folder.rglob("*") if not path.is_dir() or path.is_symlink()
+    )
 
 
 def largest(folder: Path, count: int = 6) -> str:
     """Name what takes most room."""
-    parts = sorted(((size(path), path.name) for path in folder.iterdir() if path.is_dir()), reverse=True)
+    parts = sorted(
+        ((size(path), path.name) for path in folder.iterdir() if path.is_dir()), reverse=True
+    )
     return ", ".join(f"{name} {bytes_ / 1e6:.0f}" for bytes_, name in parts[:count])
 
 
@@ -105,7 +115,10 @@ def main() -> int:
         print(LOG.read_text("utf-8", "replace")[-4000:], file=sys.stderr)
         print(f"PyInstaller failed, see above; all it said is in {LOG}.", file=sys.stderr)
         return 1
-    apps = [BUNDLE, *([DIST / "ISCA Studio.app/Contents/Resources"] if sys.platform == "darwin" else [])]
+    apps = [
+        BUNDLE,
+        *([DIST / "ISCA Studio.app/Contents/Resources"] if sys.platform == "darwin" else []),
+    ]
     for folder in apps:
         finish(folder)
     print(f"Made in {time.perf_counter() - start:.0f} s: ISCA Studio {__version__} in {BUNDLE}")

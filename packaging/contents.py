@@ -34,10 +34,37 @@ DOCUMENTS = [
 SAMPLES = ["data/*.png", "data/*.jpg"]
 # The developers' tools, what only other uses of the libraries need, and what would go to the network.
 EXCLUDED = [
-    *("pytest", "_pytest", "hypothesis", "mypy", "ruff", "PyInstaller", "hatchling", "pip", "setuptools"),
+    *(
+        "pytest",
+        "_pytest",
+        "hypothesis",
+        "mypy",
+        "ruff",
+        "PyInstaller",
+        "hatchling",
+        "pip",
+        "setuptools",
+    ),
     *("sklearn", "joblib", "cloudpickle", "networkx", "imageio", "IPython", "pooch", "dask"),
-    *("tkinter", "_tkinter", "curses", "readline", "sqlite3", "lib2to3", "ensurepip", "idlelib", "test"),
-    *("ssl", "_ssl", "PySide6.QtNetwork", "PySide6.QtDBus", "pyqtgraph.examples", "pyqtgraph.opengl"),
+    *(
+        "tkinter",
+        "_tkinter",
+        "curses",
+        "readline",
+        "sqlite3",
+        "lib2to3",
+        "ensurepip",
+        "idlelib",
+        "test",
+    ),
+    *(
+        "ssl",
+        "_ssl",
+        "PySide6.QtNetwork",
+        "PySide6.QtDBus",
+        "pyqtgraph.examples",
+        "pyqtgraph.opengl",
+    ),
 ]
 # Parts of Qt that the window never loads. The GTK theme alone would bring twenty libraries.
 _UNUSED = re.compile(
@@ -54,13 +81,17 @@ _MODULE = re.compile(r"\.(cpython-[^/]*|abi3)\.so$")
 
 def is_wanted(module: str) -> bool:
     """Whether a module of the program goes in: all but the estimators, which need scikit-learn."""
-    return module != "isca_gui.core.estimators"
+    return module != "isca_gui.core.model.estimators"
 
 
 def resources(folder: Path) -> list[tuple[str, str]]:
     """List the files of `resources/` with the folder of the bundle that each goes to."""
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    wanted = (path for path in files if path.relative_to(folder).parts[0] not in ("screenshots", "examples"))
+    wanted = (
+        path
+        for path in files
+        if path.relative_to(folder).parts[0] not in ("screenshots", "examples")
+    )
     return [(str(path), str(Path("resources", path.relative_to(folder)).parent)) for path in wanted]
 
 
@@ -78,7 +109,9 @@ def linked(binaries: Iterable[Entry], datas: Iterable[Entry]) -> tuple[list[Entr
 
     sources = {Path(target).name: source for target, source, kind in binaries if kind != "SYMLINK"}
     waiting = [
-        Path(target).name for target, _, kind in binaries if kind != "SYMLINK" and not _is_library(target)
+        Path(target).name
+        for target, _, kind in binaries
+        if kind != "SYMLINK" and not _is_library(target)
     ]
     kept: set[str] = set()
     while waiting:

@@ -14,7 +14,9 @@ something it was made from has changed.
 import sys
 
 if sys.version_info < (3, 11):  # noqa: UP036  (whoever starts this may well have an older Python)
-    sys.stderr.write("ISCA Studio needs Python 3.11 or newer; this is {}.{}.\n".format(*sys.version_info))
+    sys.stderr.write(
+        "ISCA Studio needs Python 3.11 or newer; this is {}.{}.\n".format(*sys.version_info)
+    )
     sys.exit(2)
 
 import contextlib
@@ -31,13 +33,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-RECIPE = "1"  # raise it when the way of installing changes: every environment is then brought up to date
+RECIPE = (
+    "1"  # raise it when the way of installing changes: every environment is then brought up to date
+)
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = str(VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
 STAMP = VENV / "isca-stamp"  # there only when an installation came to its end
 LINUX = sys.platform.startswith("linux")
-EXTRAS = {"run": "", "bench": "dev", "test": "dev", "lint": "dev", "bundle": "dev", "packages": "dev"}
+EXTRAS = {
+    "run": "",
+    "bench": "dev",
+    "test": "dev",
+    "lint": "dev",
+    "bundle": "dev",
+    "packages": "dev",
+}
 STAGES = {
     "ruff check": ["-m", "ruff", "check", "."],
     "ruff format": ["-m", "ruff", "format", "--check", "."],
@@ -45,7 +56,7 @@ STAGES = {
 }
 BUNDLE = {
     "bundle": ["packaging/bundle.py"],
-    "pytest, bundle": ["-m", "pytest", "-m", "bundle", "tests/test_bundle.py"],
+    "pytest, bundle": ["-m", "pytest", "-m", "bundle", "tests/distribution/test_bundle.py"],
 }
 
 # What has to be present, and the Debian package that brings it. The libraries are those with which Qt and its
@@ -129,7 +140,9 @@ def call(
         (subprocess.PIPE, subprocess.DEVNULL, subprocess.STDOUT) if quiet else (None, None, None)
     )
     env = child_environment()
-    with subprocess.Popen(command, cwd=where, env=env, stdin=null, stdout=pipe, stderr=both) as child:
+    with subprocess.Popen(
+        command, cwd=where, env=env, stdin=null, stdout=pipe, stderr=both
+    ) as child:
         try:
             output = child.communicate()[0]
         except KeyboardInterrupt:
@@ -137,7 +150,9 @@ def call(
                 child.kill()
             child.communicate()
             raise
-    return Done(child.returncode if child.returncode >= 0 else 128 - child.returncode, output or b"")
+    return Done(
+        child.returncode if child.returncode >= 0 else 128 - child.returncode, output or b""
+    )
 
 
 def install_step(command: Sequence[str], advice: str) -> None:
@@ -184,13 +199,20 @@ def is_present(piece: str) -> bool:
 def has_font() -> bool:
     """Look for any scalable font where fontconfig looks by default."""
     folders = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
-    names = (name for top in folders for _, _, files in os.walk(os.path.expanduser(top)) for name in files)
+    names = (
+        name
+        for top in folders
+        for _, _, files in os.walk(os.path.expanduser(top))
+        for name in files
+    )
     return any(name.lower().endswith((".ttf", ".otf", ".ttc", ".pfb")) for name in names)
 
 
 def missing(pieces: Pieces) -> Pieces:
     """Keep the pieces that are not present."""
-    required, optional = ({p: name for p, name in group.items() if not is_present(p)} for group in pieces)
+    required, optional = (
+        {p: name for p, name in group.items() if not is_present(p)} for group in pieces
+    )
     return Pieces(required, optional)
 
 
@@ -203,7 +225,11 @@ def decide(lacking: Pieces, may_install: bool) -> str:
 
 def package_names(pieces: Mapping[str, str], dpkg_status: str) -> list[str]:
     """Name the packages as this release does: glib got the ending t64 when time became 64 bits wide."""
-    renamed = {"libglib2.0-0": "libglib2.0-0t64"} if re.search(r"(?m)^Package: \S+t64$", dpkg_status) else {}
+    renamed = (
+        {"libglib2.0-0": "libglib2.0-0t64"}
+        if re.search(r"(?m)^Package: \S+t64$", dpkg_status)
+        else {}
+    )
     return sorted(renamed.get(name, name) for name in pieces.values())
 
 
@@ -237,7 +263,11 @@ def provide(command: str, new_venv: bool) -> None:
     apt, root = shutil.which("apt-get") is not None, getattr(os, "geteuid", lambda: 1)() == 0
     status = Path("/var/lib/dpkg/status")
     known = status.read_text("utf-8", "replace") if apt and status.is_file() else ""
-    sudo = shutil.which("sudo") is not None and not root and not call(["sudo", "-n", "true"], quiet=True).code
+    sudo = (
+        shutil.which("sudo") is not None
+        and not root
+        and not call(["sudo", "-n", "true"], quiet=True).code
+    )
     if decide(lacking, apt and (root or sudo)) == "install":
         apt_install(lacking, root, known)
         lacking = missing(pieces)
@@ -262,7 +292,9 @@ def interpreter_answers() -> bool:
     spec = "importlib.util.find_spec('isca_gui')"
     code = f"import importlib.util, sys; print(sys.implementation.cache_tag, {spec} is not None)"
     try:
-        told = subprocess.run([PYTHON, "-I", "-c", code], capture_output=True, text=True, timeout=60)
+        told = subprocess.run(
+            [PYTHON, "-I", "-c", code], capture_output=True, text=True, timeout=60
+        )
     except (OSError, subprocess.TimeoutExpired):
         return False
     return told.stdout.split() == [sys.implementation.cache_tag, "True"]
@@ -273,7 +305,11 @@ def state(extras: str) -> str:
     if not STAMP.is_file() or not interpreter_answers():
         return "broken"
     # What was installed with the developer tools serves for everything.
-    return "ready" if STAMP.read_bytes().decode("ascii", "replace") in (key(extras), key("dev")) else "stale"
+    return (
+        "ready"
+        if STAMP.read_bytes().decode("ascii", "replace") in (key(extras), key("dev"))
+        else "stale"
+    )
 
 
 def make_venv() -> None:
@@ -290,15 +326,15 @@ def make_venv() -> None:
         ) from error
     inside = sys.prefix != sys.base_prefix  # perhaps of the very environment that was just removed
     python = getattr(sys, "_base_executable", sys.executable) if inside else sys.executable
-    advice = (
-        "The environment could not be made, see above. Check the free disk space and your rights, try again."
-    )
+    advice = "The environment could not be made, see above. Check the free disk space and your rights, try again."
     install_step([python, "-I", "-m", "venv", str(VENV)], advice)
 
 
 def install(extras: str) -> None:
     """Install the project into its environment and set the stamp."""
-    say(f"Installing ISCA Studio{' and the developer tools' if extras else ''}; this may take some minutes")
+    say(
+        f"Installing ISCA Studio{' and the developer tools' if extras else ''}; this may take some minutes"
+    )
     before = STAMP.read_bytes() if STAMP.is_file() else b""
     STAMP.unlink(missing_ok=True)
     pip = [PYTHON, "-m", "pip", "install", "--no-input", "--progress-bar=off"]
@@ -346,7 +382,12 @@ def prepare(command: str) -> None:
 
 def become(module: Sequence[str]) -> int:
     """Turn into the program, whose signals and exit code are then its own; Windows can only wait for it."""
-    command = [PYTHON, "-P", "-m", *module]  # -P: no modules that happen to lie in the caller's folder
+    command = [
+        PYTHON,
+        "-P",
+        "-m",
+        *module,
+    ]  # -P: no modules that happen to lie in the caller's folder
     if os.name != "nt":
         os.execve(PYTHON, command, child_environment())
     return call(command, where=None).code
@@ -386,7 +427,7 @@ def tests(arguments: Sequence[str]) -> dict[str, Sequence[str]]:
         return {"pytest": ["-m", "pytest", *arguments]}
     by_file = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
     return {
-        "compiled loops": ["tests/warm.py"],
+        "compiled loops": ["-m", "tests.warm"],
         "pytest": ["-m", "pytest", "-m", "not alone and not bundle", *by_file],
         "pytest, alone": ["-m", "pytest", "-m", "alone"],
     }

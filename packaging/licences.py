@@ -68,7 +68,9 @@ def components_of(sources: Iterable[str]) -> list[Component]:
     files = {Path(path).resolve() for path in sources if path and path != "-"}
     owners |= {known[str(file)] for file in files if str(file) in known}
     system = {
-        file for file in files if str(file) not in known and ".so" in file.name and not _is_python(file)
+        file
+        for file in files
+        if str(file) not in known and ".so" in file.name and not _is_python(file)
     }
     found = [_distribution(importlib.metadata.distribution(name)) for name in owners]
     return sorted([*found, _python(), *_packages(system)], key=lambda each: each.name.lower())
@@ -106,9 +108,14 @@ def _is_text(name: str) -> bool:
 
 def _licence(found: Distribution) -> str:
     """Give the licence in a few words: the expression, else a short field, else the classifiers."""
-    short, classifiers = _field(found, "License").strip(), found.metadata.get_all("Classifier") or ()
+    short, classifiers = (
+        _field(found, "License").strip(),
+        found.metadata.get_all("Classifier") or (),
+    )
     fitting = short if len(short) < 200 and "\n" not in short else ""
-    named = " and ".join(line.split(" :: ")[-1] for line in classifiers if line.startswith("License"))
+    named = " and ".join(
+        line.split(" :: ")[-1] for line in classifiers if line.startswith("License")
+    )
     return _field(found, "License-Expression") or fitting or named or "see the text"
 
 
@@ -119,7 +126,9 @@ def _field(found: Distribution, name: str) -> str:
 def _home(found: Distribution) -> str:
     addresses = dict(line.split(", ", 1) for line in found.metadata.get_all("Project-URL") or ())
     by_name = {name.lower(): address for name, address in addresses.items()}
-    usual = (by_name.get(name) for name in ("homepage", "home", "source", "source code", "repository"))
+    usual = (
+        by_name.get(name) for name in ("homepage", "home", "source", "source code", "repository")
+    )
     return _field(found, "Home-page") or next(filter(None, usual), "")
 
 
@@ -128,14 +137,18 @@ def _python() -> Component:
     beside = (_STANDARD / "LICENSE.txt", Path(sys.base_prefix, "LICENSE.txt"))
     files = tuple(path for path in beside if path.is_file())[:1]
     text = "" if files else "https://docs.python.org/3/license.html\n"
-    return Component("Python", platform.python_version(), "PSF-2.0", "https://www.python.org", files, text)
+    return Component(
+        "Python", platform.python_version(), "PSF-2.0", "https://www.python.org", files, text
+    )
 
 
 def _packages(libraries: set[Path]) -> list[Component]:
     """Describe libraries of a Debian system by their packages; elsewhere by their names alone."""
     owned: dict[str, str] = {}
     if libraries and shutil.which("dpkg-query"):
-        names = sorted({name for path in libraries for name in (str(path), str(path).removeprefix("/usr"))})
+        names = sorted(
+            {name for path in libraries for name in (str(path), str(path).removeprefix("/usr"))}
+        )
         done = subprocess.run(["dpkg-query", "--search", *names], capture_output=True, text=True)
         for line in done.stdout.splitlines():
             package, _, path = line.partition(": ")
@@ -146,7 +159,9 @@ def _packages(libraries: set[Path]) -> list[Component]:
 
 def _package(name: str) -> Component:
     told = subprocess.run(
-        ["dpkg-query", "--show", "--showformat=${Version}|${Homepage}", name], capture_output=True, text=True
+        ["dpkg-query", "--show", "--showformat=${Version}|${Homepage}", name],
+        capture_output=True,
+        text=True,
     )
     version, _, home = told.stdout.partition("|")
     text = Path("/usr/share/doc", name, "copyright")

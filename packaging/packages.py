@@ -22,8 +22,8 @@ DIST = ROOT / "dist"
 TRIAL = """
 import pathlib, sys
 import isca_gui
-from isca_gui import assets
-from isca_gui.core import samples
+from isca_gui.core.storage import resources as assets
+from isca_gui.core.pictures import samples
 home = pathlib.Path(isca_gui.__file__).resolve()
 assert home.is_relative_to(pathlib.Path(sys.prefix).resolve()), f"not the installed program: {home}"
 for name in sys.argv[1:]:
@@ -76,7 +76,9 @@ def environment(folder: Path, *, offline: bool) -> Path:
     Offline, the libraries (and hatchling) are borrowed from the environment that runs this.
     """
     run(sys.executable, "-m", "venv", *(["--without-pip"] if offline else []), folder)
-    python = next(path for path in (folder / "bin/python", folder / "Scripts/python.exe") if path.exists())
+    python = next(
+        path for path in (folder / "bin/python", folder / "Scripts/python.exe") if path.exists()
+    )
     if offline:
         places = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
         own = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
@@ -100,7 +102,18 @@ def attempt(python: Path, folder: Path) -> str:
     run(python, "-I", "-c", TRIAL, *names, where=folder)
     suffix = python.suffix
     isca, window = (python.with_name(name + suffix) for name in ("isca", "isca-gui"))
-    run(isca, "distort", "sample:coins", "--kind", "blur", "--mse", "90", "-o", "blurred.png", where=folder)
+    run(
+        isca,
+        "distort",
+        "sample:coins",
+        "--kind",
+        "blur",
+        "--mse",
+        "90",
+        "-o",
+        "blurred.png",
+        where=folder,
+    )
     if "picture" not in run(isca, "info", "blurred.png", where=folder) or not window.exists():
         raise Failed(f"{isca} or {window} does not work")
     return run(isca, "--version", where=folder).strip()
@@ -119,7 +132,10 @@ def main(arguments: list[str]) -> int:
             with tempfile.TemporaryDirectory() as folder:
                 python = environment(Path(folder, "environment"), offline=offline)
                 install(package, python, offline=offline)
-                print(f"Installed into an empty environment: {attempt(python, Path(folder))}", flush=True)
+                print(
+                    f"Installed into an empty environment: {attempt(python, Path(folder))}",
+                    flush=True,
+                )
     except Failed as error:
         print(error, file=sys.stderr)
         return 1

@@ -16,29 +16,40 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import pytest
-from commands import Done
 from hypothesis import settings
 
 from isca_gui import cli
+from tests.commands import Done
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
 # Wall time: on a busy machine any example may take longer than its deadline.
-settings.register_profile("unhurried", settings.default, deadline=None)  # the rest as it is, also in CI
+settings.register_profile(
+    "unhurried", settings.default, deadline=None
+)  # the rest as it is, also in CI
 settings.load_profile("unhurried")
 
 # Begun last, one of these would run on alone at the end.
 LONG = {
-    *("test_readme.py", "test_paper.py", "test_random_actions.py", "test_training.py", "test_cli.py"),
+    *(
+        "test_readme.py",
+        "test_paper.py",
+        "test_random_actions.py",
+        "test_training.py",
+        "test_cli.py",
+    ),
     *("test_projects.py", "test_results.py", "test_project.py", "test_archive.py", "test_admm.py"),
 }
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--shuffle", type=int, metavar="SEED", help="files, and tests within them, in a random order"
+        "--shuffle",
+        type=int,
+        metavar="SEED",
+        help="files, and tests within them, in a random order",
     )
 
 

@@ -78,7 +78,9 @@ def png_chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-def png_header(width: int, height: int, depth: int = 8, colour: int = 0, interlace: int = 0) -> bytes:
+def png_header(
+    width: int, height: int, depth: int = 8, colour: int = 0, interlace: int = 0
+) -> bytes:
     fields = struct.pack(">IIBBBBB", width, height, depth, colour, 0, 0, interlace)
     return b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", fields)
 
@@ -100,9 +102,13 @@ def _png_rows(samples: np.ndarray, depth: int, filters: tuple[int, ...]) -> byte
     out = []
     above = np.zeros_like(rows[0])
     for number, row in enumerate(rows):
-        left, corner = (np.concatenate([np.zeros(step, np.int32), r])[: len(r)] for r in (row, above))
+        left, corner = (
+            np.concatenate([np.zeros(step, np.int32), r])[: len(r)] for r in (row, above)
+        )
         kind = filters[number % len(filters)]
-        guess = (0 * row, left, above, (left + above) // 2, _paeth(left, above, corner))[min(kind, 4)]
+        guess = (0 * row, left, above, (left + above) // 2, _paeth(left, above, corner))[
+            min(kind, 4)
+        ]
         out.append(bytes([kind]) + (row - guess).astype(np.uint8).tobytes())
         above = row
     return b"".join(out)
@@ -195,13 +201,18 @@ def lzw(data: bytes) -> bytes:
 
 
 def packbits(data: bytes) -> bytes:
-    return b"".join(bytes([len(data[i : i + 128]) - 1]) + data[i : i + 128] for i in range(0, len(data), 128))
+    return b"".join(
+        bytes([len(data[i : i + 128]) - 1]) + data[i : i + 128] for i in range(0, len(data), 128)
+    )
 
 
 def _squeeze(data: bytes, compression: int) -> bytes:
-    return {1: bytes, 5: lzw, 8: lambda d: zlib.compress(d, 6), 32946: lambda d: zlib.compress(d, 6)}.get(
-        compression, packbits
-    )(data)
+    return {
+        1: bytes,
+        5: lzw,
+        8: lambda d: zlib.compress(d, 6),
+        32946: lambda d: zlib.compress(d, 6),
+    }.get(compression, packbits)(data)
 
 
 def tiff_page(
@@ -235,7 +246,9 @@ def tiff_page(
         if depth % 8 or depth == 24:
             return _squeeze(pack_bits(block, depth), compression)
         if predictor == 3:
-            flat = np.ascontiguousarray(block.reshape(len(block), -1).astype(block.dtype.newbyteorder(">")))
+            flat = np.ascontiguousarray(
+                block.reshape(len(block), -1).astype(block.dtype.newbyteorder(">"))
+            )
             planes = flat.view(np.uint8).reshape(len(block), -1, depth // 8).transpose(0, 2, 1)
             planes = planes.reshape(len(block), -1).copy()
             planes[:, channels:] -= planes[:, :-channels].copy()
@@ -281,7 +294,9 @@ def tiff_page(
     return {k: v for k, v in made.items() if v is not None}, segments
 
 
-def tiff_file(pages: list[tuple[dict[int, Any], list[bytes]]], order: str = "<", big: bool = False) -> bytes:
+def tiff_file(
+    pages: list[tuple[dict[int, Any], list[bytes]]], order: str = "<", big: bool = False
+) -> bytes:
     """The pages as one file, an ordinary TIFF or a BigTIFF."""
     word = "Q" if big else "I"
     size = struct.calcsize("<" + word)
@@ -308,7 +323,8 @@ def tiff_file(pages: list[tuple[dict[int, Any], list[bytes]]], order: str = "<",
                 body, place = struct.pack(order + word, len(made)), body
                 made += place
             fields.append(
-                struct.pack(f"{order}HH{word}", tag, _TYPES[kind], len(values)) + body.ljust(size, b"\0")
+                struct.pack(f"{order}HH{word}", tag, _TYPES[kind], len(values))
+                + body.ljust(size, b"\0")
             )
         made += bytes(len(made) % 2)
         struct.pack_into(order + word, made, link, len(made))
@@ -331,11 +347,16 @@ def pnm(kind: int, samples: np.ndarray, maxval: int | None = None, comment: str 
     head = f"P{kind}\n{comment}{width} {height}\n" + ("" if kind in (1, 4) else f"{maxval}\n")
     if kind < 4:
         return (
-            head.encode() + b"\n".join(b" ".join(b"%d" % v for v in row.ravel()) for row in samples) + b"\n"
+            head.encode()
+            + b"\n".join(b" ".join(b"%d" % v for v in row.ravel()) for row in samples)
+            + b"\n"
         )
     if kind == 4:
         return head.encode() + pack_bits(samples, 1)
-    return head.encode() + samples.astype(">u2" if maxval is not None and maxval > 255 else "u1").tobytes()
+    return (
+        head.encode()
+        + samples.astype(">u2" if maxval is not None and maxval > 255 else "u1").tobytes()
+    )
 
 
 def bmp(
@@ -344,10 +365,16 @@ def bmp(
     """An uncompressed BMP of 1, 4 or 8 bits with a palette, or of 24 bits."""
     height, width = samples.shape[:2]
     rows = samples if top_down else samples[::-1]
-    packed = rows[..., ::-1].reshape(height, -1).tobytes() if depth == 24 else pack_bits(rows, depth)
+    packed = (
+        rows[..., ::-1].reshape(height, -1).tobytes() if depth == 24 else pack_bits(rows, depth)
+    )
     lines = np.frombuffer(packed, np.uint8).reshape(height, -1)
     lines = np.pad(lines, ((0, 0), (0, -lines.shape[1] % 4)))
-    table = b"" if palette is None else np.pad(palette[:, ::-1], ((0, 0), (0, 1))).astype("u1").tobytes()
+    table = (
+        b""
+        if palette is None
+        else np.pad(palette[:, ::-1], ((0, 0), (0, 1))).astype("u1").tobytes()
+    )
     offset = 54 + len(table)
     head = struct.pack("<2sIHHI", b"BM", offset + lines.size, 0, 0, offset)
     signed = -height if top_down else height

@@ -264,7 +264,9 @@ def kernel_isca_step(Theta, W, J, Delta, k, kii, rho, eta, c):
     """
     # Eq. ADMM_update_kernel_2, in this order
     Theta_new = (
-        Theta - eta * gradient_kernel(Theta, k, kii, c) - eta * rho * Delta.T @ (Delta @ Theta - W + J)
+        Theta
+        - eta * gradient_kernel(Theta, k, kii, c)
+        - eta * rho * Delta.T @ (Delta @ Theta - W + J)
     )
     W_new = project_stiefel(Delta @ Theta_new + J)
     J_new = J + Delta @ Theta_new - W_new

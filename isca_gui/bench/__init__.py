@@ -26,7 +26,11 @@ MEASUREMENTS = {
 
 def machine() -> dict[str, object]:
     """Describe the machine the figures belong to."""
-    return {"python": platform.python_version(), "system": platform.platform(), "cores": os.cpu_count()}
+    return {
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "cores": os.cpu_count(),
+    }
 
 
 def measure(parts: Sequence[str], threads: int | None) -> Generator[Progress, None, list[Figure]]:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isca_gui.bench.figure import Figure, seconds
-from isca_gui.core import dataset, distortions, image, samples, strength
+from isca_gui.core.distortion import dataset, distortions, strength_search
+from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
 from isca_gui.core.settings import DatasetSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from isca_gui.core.distortions import Picture
+    from isca_gui.core.distortion.distortions import Picture
 
 
 def measure(threads: int | None) -> Iterator[Figure]:
@@ -33,13 +34,15 @@ def measure(threads: int | None) -> Iterator[Figure]:
     name = "dataset: plain bisection (one thread, same tolerance) / ours"
     yield Figure(name, plain / whole, "×", least=5.0)
     alone = min(seconds(lambda: run(dataset.generate(reference, spec, 1))) for _ in range(3))
-    yield Figure("dataset: plain bisection / ours, both on one thread", plain / alone, "×", least=5.0)
+    yield Figure(
+        "dataset: plain bisection / ours, both on one thread", plain / alone, "×", least=5.0
+    )
 
 
 def _bisect(reference: Picture, kind: str, target: float) -> Picture:
     row = distortions.DISTORTIONS[kind]
     apply = row.prepare(reference, np.random.default_rng(0))
-    tolerance = max(strength.ABSOLUTE_TOLERANCE, row.tolerance * target)
+    tolerance = max(strength_search.ABSOLUTE_TOLERANCE, row.tolerance * target)
     low, high = 0.0, row.strongest
     for _ in range(60):
         middle = (low + high) / 2

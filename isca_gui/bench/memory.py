@@ -35,7 +35,9 @@ def peak(width: int, height: int, levels: int, method: str, threads: int | None)
     """Make a dataset, train two epochs, and give this process's largest resident size in MB."""
     import numpy as np
 
-    from isca_gui.core import dataset, image, samples, training
+    from isca_gui.core.distortion import dataset
+    from isca_gui.core.model import training
+    from isca_gui.core.pictures import image, samples
     from isca_gui.core.progress import run
     from isca_gui.core.settings import DatasetSpec, TrainingSettings
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isca_gui.bench.figure import Figure, seconds
-from isca_gui.core import archive, dataset, image, samples, strength, training
+from isca_gui.core.distortion import dataset, strength_search
+from isca_gui.core.model import model_file, training
+from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
-from isca_gui.core.recognition import Recogniser
+from isca_gui.core.recognition.recogniser import Recogniser
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 
 if TYPE_CHECKING:
@@ -29,7 +31,10 @@ def measure(threads: int | None) -> Iterator[Figure]:
     """Measure on 512×512 pictures and 121 training pictures."""
     reference = image.read(samples.resolve("sample:camera"))
     made = run(dataset.generate(reference, DatasetSpec(), threads))
-    tests = [strength.distort(reference, kind, 300.0, 7).picture for kind in ("jpeg", "impulse", "blur+jpeg")]
+    tests = [
+        strength_search.distort(reference, kind, 300.0, 7).picture
+        for kind in ("jpeg", "impulse", "blur+jpeg")
+    ]
     for name, settings, most, largest in _CASES:
         model = run(training.train(made, settings, threads))
         recogniser = Recogniser(model)
@@ -39,5 +44,5 @@ def measure(threads: int | None) -> Iterator[Figure]:
         yield Figure(f"{name}: a picture, median", 1000 * float(np.median(times)), "ms", most=most)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "model.isca")
-            archive.save_model(path, model)
+            model_file.save_model(path, model)
             yield Figure(f"{name}: model file", path.stat().st_size / 1e6, "MB", most=largest)

@@ -10,24 +10,29 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isca_gui.bench.figure import Figure, seconds
-from isca_gui.core import admm, batched, dataset, image, samples, training
+from isca_gui.core.distortion import dataset
+from isca_gui.core.model import training
 from isca_gui.core.parallel import Workers
+from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
-from isca_gui.core.steps import Step
+from isca_gui.core.solvers import admm, numpy_epochs
+from isca_gui.core.solvers.steps import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from isca_gui.core.dataset import Dataset
-    from isca_gui.core.problem import Problem
+    from isca_gui.core.distortion.dataset import Dataset
+    from isca_gui.core.solvers.problem import Problem
 
 _FEW = 64  # blocks on which slow references are timed
 
 
 def measure(threads: int | None) -> Iterator[Figure]:
     """Measure on 512×512, 121 pictures, 8×8 blocks, four components, float32."""
-    made = run(dataset.generate(image.read(samples.resolve("sample:camera")), DatasetSpec(), threads))
+    made = run(
+        dataset.generate(image.read(samples.resolve("sample:camera")), DatasetSpec(), threads)
+    )
     linear = TrainingSettings()
     run(training.train(made, TrainingSettings(epochs=1), threads))  # compiles
     steps, whole = _trained(made, linear, threads)
@@ -37,7 +42,9 @@ def measure(threads: int | None) -> Iterator[Figure]:
     problem = run(training.problem_for(made, linear, workers))
     literal = _literal_seconds(problem)
     if literal is not None:
-        yield Figure("ADMM: epoch of tests/reference.py / ours", float(literal / epoch), "×", least=400)
+        yield Figure(
+            "ADMM: epoch of tests/reference.py / ours", float(literal / epoch), "×", least=400
+        )
     plain = seconds(lambda: _batched_epoch(problem)) * problem.count / (4 * _FEW)
     workers.close()
     yield Figure("ADMM: epoch in batched NumPy / ours", plain / epoch, "×", least=8)
@@ -46,7 +53,9 @@ def measure(threads: int | None) -> Iterator[Figure]:
 
 
 def _kernel(made: Dataset, epoch: float, threads: int | None) -> Iterator[Figure]:
-    settings = TrainingSettings(method="kernel-isca", kernel="rbf", gamma=10.0, epochs=25)  # nearly full rank
+    settings = TrainingSettings(
+        method="kernel-isca", kernel="rbf", gamma=10.0, epochs=25
+    )  # nearly full rank
     workers = Workers(threads)
     prepared = seconds(lambda: run(training.problem_for(made, settings, workers)))
     width = run(training.problem_for(made, settings, workers)).width
@@ -54,12 +63,17 @@ def _kernel(made: Dataset, epoch: float, threads: int | None) -> Iterator[Figure
     yield Figure("kernels: Gram matrices and eigenvectors of all blocks", prepared, "s", most=10)
     steps, _ = _trained(made, settings, threads)
     taken = np.diff([0.0, *(step.seconds for step in steps)])
-    for part, some in (("first", taken[:5]), ("late", taken[-10:])):  # bases get worse conditioned with time
+    for part, some in (
+        ("first", taken[:5]),
+        ("late", taken[-10:]),
+    ):  # bases get worse conditioned with time
         name = f"kernel ISCA: {part} epoch ({width} coordinates) / linear epoch"
         yield Figure(name, float(np.median(some)) / epoch, "×", most=3.5)
 
 
-def _direct(made: Dataset, admm_steps: list[Step], whole: float, threads: int | None) -> Iterator[Figure]:
+def _direct(
+    made: Dataset, admm_steps: list[Step], whole: float, threads: int | None
+) -> Iterator[Figure]:
     goal = admm_steps[-1].objective
     yield Figure("ADMM: objective after 200 epochs", goal, "")
     steps, took = _trained(made, TrainingSettings(solver="direct"), threads)
@@ -72,7 +86,9 @@ def _direct(made: Dataset, admm_steps: list[Step], whole: float, threads: int | 
         problem = run(training.problem_for(made, TrainingSettings(), workers))
         workers.close()
         loop = seconds(lambda: _sklearn_loop(problem)) * problem.count / (4 * _FEW)
-        yield Figure("scikit-learn PCA in a loop / direct to ADMM's objective", loop / reached, "×", least=1)
+        yield Figure(
+            "scikit-learn PCA in a loop / direct to ADMM's objective", loop / reached, "×", least=1
+        )
         yield Figure("scikit-learn PCA in a loop / direct to its own end", loop / took, "×")
 
 
@@ -82,13 +98,19 @@ def measure_growth(threads: int | None) -> Iterator[Figure]:
     for solver in ("admm", "direct"):
         by_pixels, by_images = [], []
         for side in (256, 512, 1024):
-            by_pixels.append((side * side, _per_epoch(reference[:side, :side], 31, solver, threads)))
+            by_pixels.append(
+                (side * side, _per_epoch(reference[:side, :side], 31, solver, threads))
+            )
             yield Figure(f"{solver}: epoch, {side}×{side}, 31 pictures", by_pixels[-1][1], "s")
         for images in (31, 61, 121):
             by_images.append((images, _per_epoch(reference[:512, :512], images, solver, threads)))
             yield Figure(f"{solver}: epoch, 512×512, {images} pictures", by_images[-1][1], "s")
-        yield Figure(f"{solver}: exponent of time against pixels", _exponent(by_pixels), "", most=1.1)
-        yield Figure(f"{solver}: exponent of time against pictures", _exponent(by_images), "", most=1.1)
+        yield Figure(
+            f"{solver}: exponent of time against pixels", _exponent(by_pixels), "", most=1.1
+        )
+        yield Figure(
+            f"{solver}: exponent of time against pictures", _exponent(by_images), "", most=1.1
+        )
 
 
 def _per_epoch(reference: np.ndarray, images: int, solver: str, threads: int | None) -> float:
@@ -103,10 +125,15 @@ def _exponent(points: list[tuple[int, float]]) -> float:
     return float(np.polyfit(sizes, times, 1)[0])
 
 
-def _trained(made: Dataset, settings: TrainingSettings, threads: int | None) -> tuple[list[Step], float]:
+def _trained(
+    made: Dataset, settings: TrainingSettings, threads: int | None
+) -> tuple[list[Step], float]:
     """Train; gives the steps and the seconds that the solver itself took."""
     steps: list[Step] = []
-    run(training.train(made, settings, threads), lambda r: steps.append(r) if isinstance(r, Step) else None)
+    run(
+        training.train(made, settings, threads),
+        lambda r: steps.append(r) if isinstance(r, Step) else None,
+    )
     return steps, steps[-1].seconds
 
 
@@ -119,7 +146,9 @@ def _literal_seconds(problem: Problem) -> float | None:
     reference = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(reference)
     state = admm.start(problem, TrainingSettings())
-    few = (part[:_FEW].astype(np.float64) for part in (problem.coordinates, state.u, state.v, state.j))
+    few = (
+        part[:_FEW].astype(np.float64) for part in (problem.coordinates, state.u, state.v, state.j)
+    )
     return seconds(lambda: reference.isca_epochs(*few, 1.0, 0.1, 1)) * problem.count / _FEW
 
 
@@ -128,7 +157,9 @@ def _batched_epoch(problem: Problem) -> None:
     state = admm.start(problem, TrainingSettings())
     begin = (state.u[:few], state.v[:few], state.j[:few])
     ones = np.ones((few, problem.width), problem.dtype)
-    batched.admm_epoch(problem.coordinates[:few], ones, begin, 1.0, 0.1, problem.c, np.zeros(1, np.uint8))
+    numpy_epochs.admm_epoch(
+        problem.coordinates[:few], ones, begin, 1.0, 0.1, problem.c, np.zeros(1, np.uint8)
+    )
 
 
 def _sklearn_loop(problem: Problem) -> None:

@@ -39,15 +39,15 @@ FAILED, WRONG_USE, FOUND, STOPPED = 1, 2, 3, 130
 # By name, so that an error about one module loads no other: the solvers alone take half a second.
 _EXIT_CODES = {
     "isca_gui.core.settings.SettingsError": WRONG_USE,
-    "isca_gui.core.steps.Cancelled": STOPPED,
-    "isca_gui.core.archive.ArchiveError": FAILED,
-    "isca_gui.core.dataset.DatasetError": FAILED,
-    "isca_gui.core.decoding.ImageError": FAILED,
-    "isca_gui.core.model.NotInvertible": FAILED,
-    "isca_gui.core.paper_work.PaperError": FAILED,
-    "isca_gui.core.recognition.RecognitionError": FAILED,
-    "isca_gui.core.steps.SolverError": FAILED,
-    "isca_gui.core.strength.UnreachableError": FAILED,
+    "isca_gui.core.solvers.steps.Cancelled": STOPPED,
+    "isca_gui.core.model.model_file.ModelFileError": FAILED,
+    "isca_gui.core.distortion.dataset.DatasetError": FAILED,
+    "isca_gui.core.pictures.decoding.ImageError": FAILED,
+    "isca_gui.core.model.model.NotInvertible": FAILED,
+    "isca_gui.core.paper.stage_cache.PaperError": FAILED,
+    "isca_gui.core.recognition.recogniser.RecognitionError": FAILED,
+    "isca_gui.core.solvers.steps.SolverError": FAILED,
+    "isca_gui.core.distortion.strength_search.UnreachableError": FAILED,
     "builtins.OSError": FAILED,
     "builtins.MemoryError": FAILED,
 }
@@ -105,11 +105,15 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Exit codes: 0 done, 1 the work failed, 2 wrong use, 3 classify found what --fail-on names. "
         "'isca COMMAND --help' says more.",
     )
-    parser.add_argument("--version", action="version", version=f"ISCA Studio {isca_gui.__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"ISCA Studio {isca_gui.__version__}"
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, sentence in COMMANDS.items():
         module = importlib.import_module(f"isca_gui.cli.{name}")
-        module.add_arguments(commands.add_parser(name, help=sentence, description=f"{name}: {sentence}."))
+        module.add_arguments(
+            commands.add_parser(name, help=sentence, description=f"{name}: {sentence}.")
+        )
     return parser
 
 
@@ -182,7 +186,14 @@ def _line_by_line(stream: TextIO) -> TextIO:
 
     Without it argparse would hide that its help went nowhere, and nobody could tell what the error is of.
     """
-    return open(stream.fileno(), "w", buffering=1, encoding="utf-8", errors="backslashreplace", closefd=False)
+    return open(
+        stream.fileno(),
+        "w",
+        buffering=1,
+        encoding="utf-8",
+        errors="backslashreplace",
+        closefd=False,
+    )
 
 
 @contextlib.contextmanager
@@ -197,7 +208,9 @@ def _standard_streams() -> Iterator[None]:
         for name, redirect in redirections.items():
             stream = getattr(sys, name)
             if stream is None:
-                stack.enter_context(redirect(stack.enter_context(open(os.devnull, "w", encoding="utf-8"))))
+                stack.enter_context(
+                    redirect(stack.enter_context(open(os.devnull, "w", encoding="utf-8")))
+                )
             elif name == "stdout" and isinstance(getattr(stream, "buffer", None), io.RawIOBase):
                 stack.enter_context(redirect(stack.enter_context(_line_by_line(stream))))
             elif hasattr(stream, "reconfigure"):

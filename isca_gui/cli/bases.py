@@ -16,15 +16,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="DIR", type=common.name, required=True, help="the folder to write"
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace the bases that stand there")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace the bases that stand there"
+    )
     common.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the folder."""
-    from isca_gui.core import archive, basis_files
+    from isca_gui.core.model import basis_files, model_file
 
-    model = archive.load_model(args.model)
+    model = model_file.load_model(args.model)
     task = basis_files.save(model, args.output, overwrite=args.overwrite)
     folder = common.run_with_progress(task, "bases", quiet=args.json)
     count = model.settings.components
@@ -33,5 +35,7 @@ def run(args: argparse.Namespace) -> int:
             {"folder": str(folder), "components": count, "matrices": list(basis_files.MATRICES)}
         )
     else:
-        print(f"{folder}: U, V and J of {count} components, as PNG (grey 128 is zero) and float32 TIFF")
+        print(
+            f"{folder}: U, V and J of {count} components, as PNG (grey 128 is zero) and float32 TIFF"
+        )
     return 0

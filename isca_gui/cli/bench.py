@@ -16,7 +16,9 @@ PARTS = ("dataset", "solvers", "recognition", "growth", *(() if _BUNDLED else ("
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command's arguments."""
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"what to measure: {', '.join(PARTS)} (all)")
+    parser.add_argument(
+        "parts", nargs="*", metavar="PART", help=f"what to measure: {', '.join(PARTS)} (all)"
+    )
     common.add_threads(parser)
     common.add_json(parser)
 
@@ -33,7 +35,9 @@ def run(args: argparse.Namespace) -> int:
         bench.measure(args.parts or PARTS, args.threads), "bench", quiet=args.json
     )
     if args.json:
-        common.print_json({"machine": bench.machine(), "figures": [vars(figure) for figure in figures]})
+        common.print_json(
+            {"machine": bench.machine(), "figures": [vars(figure) for figure in figures]}
+        )
         return 0 if all(figure.met for figure in figures) else 1
     for figure in figures:
         print(f"{figure.name:<72} {figure.value:>9.4g} {figure.unit:<8} {figure.wanted}")

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from isca_gui.cli import common
-from isca_gui.core import answers
+from isca_gui.core.recognition import answer_table
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Container, Iterator
 
-    from isca_gui.core.batch import Answer
-    from isca_gui.core.recognition import Recogniser, Verdict
+    from isca_gui.core.recognition.batch import FileResult
+    from isca_gui.core.recognition.recogniser import Recogniser, Verdict
 
 NAME = "{name}"
 _ROUNDING = 1e-9  # of sums of shares
@@ -33,7 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     common.add_range(parser)
     common.add_json(parser)
-    parser.add_argument("--csv", metavar="FILE", type=common.name, help="write a table to this .csv file")
+    parser.add_argument(
+        "--csv", metavar="FILE", type=common.name, help="write a table to this .csv file"
+    )
     parser.add_argument(
         "--map", metavar="FILE", type=common.name,
         help="draw the votes over the picture into this .png file; of several pictures FILE is a folder, "
@@ -60,14 +62,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Recognise all pictures; one that cannot be is reported and the rest go on."""
     from isca_gui.cli import FAILED, FOUND
-    from isca_gui.core import archive, batch
-    from isca_gui.core.recognition import Recogniser
+    from isca_gui.core.model import model_file
+    from isca_gui.core.recognition import batch
+    from isca_gui.core.recognition.recogniser import Recogniser
 
     _check_numbers(args)
     names, faults = _names(args.images)
     if args.csv:
         common.check_written(args.csv, (".csv",), [args.model, *names])
-    recogniser = Recogniser(archive.load_model(args.model), args.descriptor, args.neighbours)
+    recogniser = Recogniser(model_file.load_model(args.model), args.descriptor, args.neighbours)
     wanted = _wanted(args, recogniser)
     maps = _maps(args, names) if args.map else {}
     found_in = batch.recognise_files(
@@ -95,17 +98,17 @@ def _fail(write: Callable[[dict[str, Any]], None], name: str, error: str) -> boo
     return True
 
 
-def entry(answer: Answer) -> dict[str, Any]:
+def entry(answer: FileResult) -> dict[str, Any]:
     """Describe a recognised picture for a JSON document."""
     assert answer.recognition is not None
-    return answers.entry(answer.name, answer.recognition.verdict, answer.width, answer.height)
+    return answer_table.entry(answer.name, answer.recognition.verdict, answer.width, answer.height)
 
 
 # --- what is asked for --------------------------------------------------------------------------------------
 
 
 def _check_numbers(args: argparse.Namespace) -> None:
-    from isca_gui.core.recognition import MOST_NEIGHBOURS
+    from isca_gui.core.recognition.recogniser import MOST_NEIGHBOURS
     from isca_gui.core.settings import SettingsError
 
     if not 0 <= args.min_share <= 1:
@@ -116,8 +119,8 @@ def _check_numbers(args: argparse.Namespace) -> None:
 
 def _names(words: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
     """Give the pictures behind all words, and what is wrong with folders that have none."""
-    from isca_gui.core import batch
-    from isca_gui.core.image import ImageError
+    from isca_gui.core.pictures.image import ImageError
+    from isca_gui.core.recognition import batch
 
     names: list[str] = []
     faults = []
@@ -131,7 +134,7 @@ def _names(words: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
 
 def _wanted(args: argparse.Namespace, recogniser: Recogniser) -> set[str]:
     """Read --fail-on: labels that the model knows and their parts."""
-    from isca_gui.core.distortions import ORIGINAL, UNDECIDED_LABEL, UNLIKE, parts_of
+    from isca_gui.core.distortion.distortions import ORIGINAL, UNDECIDED_LABEL, UNLIKE, parts_of
     from isca_gui.core.settings import SettingsError
 
     labels = [label for label in recogniser.neighbours.classes if label != ORIGINAL]
@@ -142,7 +145,9 @@ def _wanted(args: argparse.Namespace, recogniser: Recogniser) -> set[str]:
     if unknown:
         there = ", ".join(f"'{label}'" if "," in label else label for label in known)
         word = unknown[0]
-        fault = f"'{word}' is no damage" if word == ORIGINAL else f"this model does not know '{word}'"
+        fault = (
+            f"'{word}' is no damage" if word == ORIGINAL else f"this model does not know '{word}'"
+        )
         raise SettingsError(f"--fail-on: {fault}; there are {there}")
     return wanted
 
@@ -160,12 +165,14 @@ def split_labels(text: str, known: Container[str]) -> set[str]:
 
 def _hits(verdict: Verdict, wanted: set[str], least: float) -> list[tuple[str, str]]:
     """Give what of a verdict is wanted, with its share of the damaged blocks in words."""
-    from isca_gui.core.distortions import ORIGINAL, UNDECIDED_LABEL, UNLIKE, parts_of
+    from isca_gui.core.distortion.distortions import ORIGINAL, UNDECIDED_LABEL, UNLIKE, parts_of
 
     found = [(UNLIKE, "")] if verdict.unlike and UNLIKE in wanted else []
     if verdict.label == UNDECIDED_LABEL:
         return found + ([(UNDECIDED_LABEL, "")] if UNDECIDED_LABEL in wanted else [])
-    damaged = sum(share for name, share in verdict.shares.items() if name not in (ORIGINAL, UNDECIDED_LABEL))
+    damaged = sum(
+        share for name, share in verdict.shares.items() if name not in (ORIGINAL, UNDECIDED_LABEL)
+    )
     for name in dict.fromkeys((verdict.label, *verdict.parts)):
         mixed = len(parts_of(name)) > 1
         votes = verdict.shares.get(name, 0.0) if mixed else verdict.components.get(name, 0.0)
@@ -180,36 +187,46 @@ def _hits(verdict: Verdict, wanted: set[str], least: float) -> list[tuple[str, s
 
 def _maps(args: argparse.Namespace, names: list[str]) -> dict[str, str]:
     """Say which map belongs to which picture; refuse maps that would replace a picture or one another."""
-    from isca_gui.core import samples
+    from isca_gui.core.pictures import samples
     from isca_gui.core.settings import SettingsError
 
     pattern, folder = args.map, None
     if NAME not in pattern and (os.path.isdir(pattern) or not Path(pattern).suffix):
         folder, pattern = pattern, os.path.join(pattern, f"{NAME}-map.png")
     elif NAME not in pattern and len(names) > 1:
-        raise SettingsError(f"--map: for {len(names)} pictures '{pattern}' must be a folder or hold {NAME}")
+        raise SettingsError(
+            f"--map: for {len(names)} pictures '{pattern}' must be a folder or hold {NAME}"
+        )
     maps, owners = {}, {common.place_of(each): each for each in (args.model, *map(_file, names))}
     read = set(owners)
     for name in dict.fromkeys(names):
         maps[name] = pattern.replace(NAME, Path(name.removeprefix(samples.PREFIX)).stem)
         place = common.place_of(maps[name])
         if place in read:
-            raise SettingsError(f"--map: '{maps[name]}' is read as well; choose other files to write")
+            raise SettingsError(
+                f"--map: '{maps[name]}' is read as well; choose other files to write"
+            )
         if owners.setdefault(place, name) != name:
-            raise SettingsError(f"--map: '{owners[place]}' and '{name}' would both be drawn to {maps[name]}")
+            raise SettingsError(
+                f"--map: '{owners[place]}' and '{name}' would both be drawn to {maps[name]}"
+            )
     if folder is not None:
         os.makedirs(folder, exist_ok=True)
-    for path in {os.path.dirname(path): path for path in maps.values()}.values():  # one of each folder
+    for path in {
+        os.path.dirname(path): path for path in maps.values()
+    }.values():  # one of each folder
         common.check_written(path, (".png",), ())
         if os.path.dirname(os.path.realpath(path)) in map(os.path.realpath, args.images):
-            raise SettingsError(f"--map: '{path}' would be taken for a picture of its folder; choose another")
+            raise SettingsError(
+                f"--map: '{path}' would be taken for a picture of its folder; choose another"
+            )
     return maps
 
 
 def _file(name: str) -> str:
     """Give the file behind a name; an unknown sample is reported in its turn."""
-    from isca_gui.core import samples
-    from isca_gui.core.image import ImageError
+    from isca_gui.core.pictures import samples
+    from isca_gui.core.pictures.image import ImageError
 
     try:
         return os.fspath(samples.resolve(name))
@@ -217,13 +234,15 @@ def _file(name: str) -> str:
         return name
 
 
-def _drawer(maps: dict[str, str]) -> Callable[[Answer], None]:
-    from isca_gui.core import map_picture
+def _drawer(maps: dict[str, str]) -> Callable[[FileResult], None]:
+    from isca_gui.core.recognition import vote_map_image
 
-    def draw(answer: Answer) -> None:
+    def draw(answer: FileResult) -> None:
         assert answer.recognition is not None
         assert answer.picture is not None
-        map_picture.save(maps[answer.name], map_picture.draw(answer.recognition, answer.picture))
+        vote_map_image.save(
+            maps[answer.name], vote_map_image.draw(answer.recognition, answer.picture)
+        )
 
     return draw
 
@@ -234,12 +253,12 @@ def _drawer(maps: dict[str, str]) -> Callable[[Answer], None]:
 @contextlib.contextmanager
 def _writer(args: argparse.Namespace) -> Iterator[Callable[[dict[str, Any]], None]]:
     """Give what takes every entry as it comes: a line or a part of the document, and a row of the table."""
-    from isca_gui.core import files
+    from isca_gui.core.storage import files
 
     with contextlib.ExitStack() as stack:
         table = stack.enter_context(files.replacing(args.csv)) if args.csv else None
         if table is not None:
-            _write_row(table, answers.COLUMNS)
+            _write_row(table, answer_table.COLUMNS)
         count = 0
 
         def write(fields: dict[str, Any]) -> None:
@@ -250,7 +269,7 @@ def _writer(args: argparse.Namespace) -> Iterator[Callable[[dict[str, Any]], Non
             elif "error" not in fields:
                 print(f"{fields['file']}: {fields['sentence']}", flush=True)
             if table is not None:
-                _write_row(table, answers.row(fields))
+                _write_row(table, answer_table.row(fields))
             count += 1
 
         if args.json:

@@ -60,25 +60,36 @@ def range_words(args: argparse.Namespace) -> list[str]:
 def add_threads(parser: argparse.ArgumentParser) -> None:
     """Add --threads."""
     parser.add_argument(
-        "--threads", type=positive, metavar="N", help="threads to use (default: all cores); changes no result"
+        "--threads",
+        type=positive,
+        metavar="N",
+        help="threads to use (default: all cores); changes no result",
     )
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add --json."""
-    parser.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON document on standard output"
+    )
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
     """Add --seed."""
     parser.add_argument(
-        "--seed", type=whole, default=0, metavar="N", help="seed of all randomness (default: %(default)s)"
+        "--seed",
+        type=whole,
+        default=0,
+        metavar="N",
+        help="seed of all randomness (default: %(default)s)",
     )
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Add the argument MODEL."""
-    parser.add_argument("model", metavar="MODEL", type=name, help="a model file (.isca), see 'isca train'")
+    parser.add_argument(
+        "model", metavar="MODEL", type=name, help="a model file (.isca), see 'isca train'"
+    )
 
 
 def add_recognition(parser: argparse.ArgumentParser) -> None:
@@ -151,7 +162,7 @@ def _range(text: str) -> tuple[float, float]:
 
 def read_image(args: argparse.Namespace) -> NDArray[np.float32]:
     """Read the picture that `add_image` asked for."""
-    from isca_gui.core import image, samples
+    from isca_gui.core.pictures import image, samples
 
     return image.read(samples.resolve(args.image), value_range=args.value_range)
 
@@ -164,7 +175,9 @@ def check_written(path: str, suffixes: tuple[str, ...], read: Iterable[str]) -> 
         raise SettingsError(f"'{path}' must end in {' or '.join(suffixes)}")
     folder = os.path.dirname(os.path.realpath(path))
     if not os.path.isdir(folder):
-        raise FileNotFoundError(f"There is no folder '{folder}' to write '{os.path.basename(path)}' to.")
+        raise FileNotFoundError(
+            f"There is no folder '{folder}' to write '{os.path.basename(path)}' to."
+        )
     if is_unfit(path) or not os.access(folder, os.W_OK):
         raise PermissionError(f"'{path}' cannot be written. Choose another place.")
     if place_of(path) in map(place_of, read):
@@ -188,12 +201,14 @@ def is_unfit(path: str | os.PathLike[str]) -> bool:
 
 def check_place(path: str, read: Iterable[str]) -> None:
     """Refuse a file that would spoil a dataset: inside one, or named as a part of one beside what is read."""
-    from isca_gui.core.dataset_files import DESCRIPTION, MANIFEST
+    from isca_gui.core.distortion.dataset_folder import DESCRIPTION, MANIFEST
     from isca_gui.core.settings import SettingsError
 
     target, read = os.path.realpath(path), [os.path.realpath(each) for each in read]
     folder, own = os.path.dirname(target), (MANIFEST, DESCRIPTION)
-    if folder in filter(os.path.isdir, read) or any(os.path.exists(os.path.join(folder, n)) for n in own):
+    if folder in filter(os.path.isdir, read) or any(
+        os.path.exists(os.path.join(folder, n)) for n in own
+    ):
         raise SettingsError(
             f"'{path}' lies in the dataset folder '{folder}', which must hold nothing else; "
             "choose another place to write"
@@ -213,7 +228,9 @@ def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
 
-def run_with_progress(task: Generator[Any, None, Result], title: str, *, quiet: bool = False) -> Result:
+def run_with_progress(
+    task: Generator[Any, None, Result], title: str, *, quiet: bool = False
+) -> Result:
     """Run a task; a bar with the time left on a terminal, plain lines otherwise, all on standard error."""
     from isca_gui.core.progress import run
 
@@ -229,17 +246,31 @@ def run_with_progress(task: Generator[Any, None, Result], title: str, *, quiet: 
 
 def _run_with_bar(task: Generator[Any, None, Result], title: str) -> Result:
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     from isca_gui.core.progress import run
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         row = bar.add_task(title, total=None)
         return run(
             task,
             lambda report: bar.update(
-                row, completed=report.done, total=report.total, description=f"{title}: {report.what}"
+                row,
+                completed=report.done,
+                total=report.total,
+                description=f"{title}: {report.what}",
             ),
         )
 

@@ -10,7 +10,7 @@ from isca_gui.cli import common
 if TYPE_CHECKING:
     import argparse
 
-    from isca_gui.core.dataset import Dataset
+    from isca_gui.core.distortion.dataset import Dataset
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,30 +28,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="MSE levels on the 0-255 scale, or a list A,B,C (default: %(default)s)",
     )  # fmt: skip
     common.add_seed(parser)
-    parser.add_argument("--format", choices=("tiff", "png"), default="tiff", help="float32 TIFF or 8-bit PNG")
-    parser.add_argument("--overwrite", action="store_true", help="replace a dataset that stands there")
+    parser.add_argument(
+        "--format", choices=("tiff", "png"), default="tiff", help="float32 TIFF or 8-bit PNG"
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace a dataset that stands there"
+    )
     common.add_threads(parser)
     common.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Make and save the dataset."""
-    from isca_gui.core import dataset, dataset_files
+    from isca_gui.core.distortion import dataset, dataset_folder
     from isca_gui.core.settings import DatasetSpec, parse_levels
 
     kinds = DatasetSpec.kinds if args.kinds is None else tuple(args.kinds.split(","))
     spec = DatasetSpec(kinds, parse_levels(args.levels), args.seed)
-    dataset_files.check_target(args.output, overwrite=args.overwrite)  # before the work, not after it
+    dataset_folder.check_target(
+        args.output, overwrite=args.overwrite
+    )  # before the work, not after it
     reference = common.read_image(args)
     made = common.run_with_progress(
         dataset.generate(reference, spec, args.threads), "dataset", quiet=args.json
     )
     folder = common.run_with_progress(
-        dataset_files.save(made, args.output, form=args.format, overwrite=args.overwrite),
+        dataset_folder.save(made, args.output, form=args.format, overwrite=args.overwrite),
         "dataset", quiet=args.json,
     )  # fmt: skip
     if args.json:
-        stored = replace(made, entries=dataset_files.stored_entries(made, args.format))
+        stored = replace(made, entries=dataset_folder.stored_entries(made, args.format))
         common.print_json({"folder": str(folder), **summary(stored)})
         return 0
     print(f"{len(made.entries)} pictures in {folder}")
@@ -62,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 
 def left_out(kind: str, target_mse: float, maximum_mse: float) -> str:
     """Say what could not be reached."""
-    from isca_gui.core.dataset import Unreachable
+    from isca_gui.core.distortion.dataset import Unreachable
 
     return f"left out: {kind} at MSE {target_mse:g}; {Unreachable(kind, target_mse, maximum_mse).reach}"
 

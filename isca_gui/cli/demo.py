@@ -24,8 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the demonstration and end with the path of its report."""
-    from isca_gui import demo
+    from isca_gui.cli import headless_demo
 
-    report = common.run_with_progress(demo.demonstrate(args.output), "demonstration")
+    report = common.run_with_progress(headless_demo.demonstrate(args.output), "demonstration")
     print(report)
     return 0

@@ -15,27 +15,40 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe the command's arguments."""
     common.add_image(parser)
-    parser.add_argument("--kind", required=True, help="a distortion such as jpeg, or a mixture: blur+jpeg")
-    parser.add_argument("--mse", type=common.number, required=True, help="wanted MSE on the 0-255 scale")
+    parser.add_argument(
+        "--kind", required=True, help="a distortion such as jpeg, or a mixture: blur+jpeg"
+    )
+    parser.add_argument(
+        "--mse", type=common.number, required=True, help="wanted MSE on the 0-255 scale"
+    )
     common.add_seed(parser)
     parser.add_argument(
-        "-o", "--output", metavar="OUT", type=common.name, required=True, help="a .png or .tiff file to write"
+        "-o",
+        "--output",
+        metavar="OUT",
+        type=common.name,
+        required=True,
+        help="a .png or .tiff file to write",
     )
-    parser.add_argument("--bits", type=common.whole, choices=(8, 16), default=8, help="bits of a PNG file")
+    parser.add_argument(
+        "--bits", type=common.whole, choices=(8, 16), default=8, help="bits of a PNG file"
+    )
     common.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Distort the picture and save it."""
-    from isca_gui.core import image, settings, ssim, strength
-    from isca_gui.core.distortions import mse
+    from isca_gui.core import settings
+    from isca_gui.core.distortion import strength_search
+    from isca_gui.core.distortion.distortions import mse
+    from isca_gui.core.pictures import image, ssim
 
     settings.check_kind(args.kind)
     settings.check_level(args.mse)
     settings.check_seed(args.seed)
     _check_output(args)
     reference = common.read_image(args)
-    result = strength.distort(reference, args.kind, args.mse, args.seed)
+    result = strength_search.distort(reference, args.kind, args.mse, args.seed)
     if Path(args.output).suffix.lower() == ".png":
         image.save_png(args.output, result.picture, bits=args.bits)
     else:
@@ -56,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_output(args: argparse.Namespace) -> None:
     """Refuse a file that is no picture file, or that is the picture itself."""
-    from isca_gui.core import samples
+    from isca_gui.core.pictures import samples
     from isca_gui.core.settings import SettingsError
 
     if Path(args.output).suffix.lower() not in (".png", ".tif", ".tiff"):

@@ -17,19 +17,34 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from isca_gui.core.comparison import Row
-    from isca_gui.core.dataset import Dataset
-    from isca_gui.core.evaluation import Fresh, LeaveOneOut
-    from isca_gui.core.recognition import Recogniser
+    from isca_gui.core.distortion.dataset import Dataset
+    from isca_gui.core.recognition.evaluation import FreshScores, LeaveOneOut
+    from isca_gui.core.recognition.method_comparison import Row
+    from isca_gui.core.recognition.recogniser import Recogniser
     from isca_gui.core.settings import TrainingSettings
 
 # of `evaluation.Fresh`: name, heading in the table, whether it is a share, what it is in words
 FIGURES = (
     ("singles", "singles", True, "one distortion: the verdict is right"),
-    ("level_error", "level error", True, "its strength: median error of the estimated MSE (lower is better)"),
-    ("level_correlation", "level corr.", False, "its strength: rank correlation of estimated and true MSE"),
+    (
+        "level_error",
+        "level error",
+        True,
+        "its strength: median error of the estimated MSE (lower is better)",
+    ),
+    (
+        "level_correlation",
+        "level corr.",
+        False,
+        "its strength: rank correlation of estimated and true MSE",
+    ),
     ("called_mixtures", "mixtures", True, "one distortion called two (lower is better)"),
-    ("called_unlike", "unlike", True, "one distortion called unlike anything trained on (lower is better)"),
+    (
+        "called_unlike",
+        "unlike",
+        True,
+        "one distortion called unlike anything trained on (lower is better)",
+    ),
     ("one_of_two", "one of two", True, "two distortions: the verdict is one of them, or both"),
     ("top_two", "top two", True, "two distortions: the two most likely are the two"),
     ("unlike", "AUROC", False, "untrained kinds told from trained ones (AUROC, 0.5 is chance)"),
@@ -62,17 +77,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     common.add_recognition(parser)
     parser.add_argument(
-        "--seed", type=common.whole, default=1, metavar="N", help="seed of the fresh pictures (default: 1)"
+        "--seed",
+        type=common.whole,
+        default=1,
+        metavar="N",
+        help="seed of the fresh pictures (default: 1)",
     )
-    parser.add_argument("--csv", metavar="FILE", type=common.name, help="write the table to this .csv file")
+    parser.add_argument(
+        "--csv", metavar="FILE", type=common.name, help="write the table to this .csv file"
+    )
     common.add_threads(parser)
     common.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate and print."""
-    from isca_gui.core import files, settings
+    from isca_gui.core import settings
     from isca_gui.core.settings import SettingsError
+    from isca_gui.core.storage import files
 
     settings.check_seed(args.seed)
     if args.fresh < 0:
@@ -93,8 +115,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _of_model(args: argparse.Namespace) -> tuple[Row, ...]:
-    from isca_gui.core import archive, comparison, evaluation
-    from isca_gui.core.recognition import Recogniser
+    from isca_gui.core.model import model_file
+    from isca_gui.core.recognition import evaluation, method_comparison
+    from isca_gui.core.recognition.recogniser import Recogniser
     from isca_gui.core.settings import SettingsError
 
     if args.methods is not None:
@@ -105,7 +128,7 @@ def _of_model(args: argparse.Namespace) -> tuple[Row, ...]:
             "say --reference with the picture or the dataset folder"
         )
     common.check_range(args, args.reference)
-    model = archive.load_model(args.source)
+    model = model_file.load_model(args.source)
     fresh = None
     recogniser = Recogniser(model, args.descriptor)
     reference = _reference(args, recogniser) if args.fresh else None
@@ -116,15 +139,15 @@ def _of_model(args: argparse.Namespace) -> tuple[Row, ...]:
             [recogniser], reference, args.fresh, args.seed, rule=args.rule, threads=args.threads
         )
         fresh = common.run_with_progress(pictures, "evaluate", quiet=args.json)[0]
-    name = comparison.name_of(model.settings)
-    return (comparison.Row(name, model.settings, model.state.seconds, left, fresh),)
+    name = method_comparison.name_of(model.settings)
+    return (method_comparison.Row(name, model.settings, model.state.seconds, left, fresh),)
 
 
 def _reference(args: argparse.Namespace, recogniser: Recogniser) -> NDArray[np.float32]:
     """Read the reference; refuse a picture that the model does not take for it."""
-    from isca_gui.core import image, samples
-    from isca_gui.core.distortions import ORIGINAL
-    from isca_gui.core.recognition import Recogniser, RecognitionError
+    from isca_gui.core.distortion.distortions import ORIGINAL
+    from isca_gui.core.pictures import image, samples
+    from isca_gui.core.recognition.recogniser import Recogniser, RecognitionError
 
     if os.path.isdir(args.reference):
         reference = _load(args, args.reference).reference
@@ -147,7 +170,9 @@ def _reference(args: argparse.Namespace, recogniser: Recogniser) -> NDArray[np.f
 
 
 def _of_dataset(args: argparse.Namespace) -> tuple[Row, ...]:
-    from isca_gui.core import comparison, dataset, image, samples
+    from isca_gui.core.distortion import dataset
+    from isca_gui.core.pictures import image, samples
+    from isca_gui.core.recognition import method_comparison
     from isca_gui.core.settings import DatasetSpec, SettingsError
 
     if args.reference is not None:
@@ -160,7 +185,7 @@ def _of_dataset(args: argparse.Namespace) -> tuple[Row, ...]:
         picture = image.read(samples.resolve(args.source), value_range=args.value_range)
         made = dataset.generate(picture, DatasetSpec(), args.threads)
         data = common.run_with_progress(made, "dataset", quiet=args.json)
-    task = comparison.compare(
+    task = method_comparison.compare(
         data, methods, args.fresh, args.seed,
         descriptor=args.descriptor, rule=args.rule, threads=args.threads,
     )  # fmt: skip
@@ -168,15 +193,15 @@ def _of_dataset(args: argparse.Namespace) -> tuple[Row, ...]:
 
 
 def _load(args: argparse.Namespace, folder: str) -> Dataset:
-    from isca_gui.core import dataset_files
+    from isca_gui.core.distortion import dataset_folder
 
-    return common.run_with_progress(dataset_files.load(folder), "dataset", quiet=args.json)
+    return common.run_with_progress(dataset_folder.load(folder), "dataset", quiet=args.json)
 
 
 def parse_methods(text: str) -> list[TrainingSettings]:
     """Read `isca:direct,kernel-isca:rbf,pca`; `pixels` and `random` are allowed, being there anyway."""
-    from isca_gui.core.kernels import KERNELS
     from isca_gui.core.settings import SOLVERS, SettingsError, TrainingSettings
+    from isca_gui.core.solvers.kernels import KERNELS
 
     found = []
     for word in text.split(","):
@@ -188,7 +213,9 @@ def parse_methods(text: str) -> list[TrainingSettings]:
             name = "solver" if option in SOLVERS else "kernel"
             fits = method.endswith("isca") if name == "solver" else method.startswith("kernel-")
             if name in given or not fits or option not in (*SOLVERS, *KERNELS):
-                raise SettingsError(f"'{option}' is no solver or kernel of '{method}' (in '{word.strip()}')")
+                raise SettingsError(
+                    f"'{option}' is no solver or kernel of '{method}' (in '{word.strip()}')"
+                )
             given[name] = option
         settings = TrainingSettings(**given)  # type: ignore[arg-type]
         if settings in found:
@@ -231,12 +258,14 @@ def _left_document(left: LeaveOneOut) -> dict[str, Any]:
     }
 
 
-def _fresh_document(fresh: Fresh) -> dict[str, Any]:
+def _fresh_document(fresh: FreshScores) -> dict[str, Any]:
     found: dict[str, Any] = {"pictures": len(fresh.outcomes)}
     for name, value in vars(fresh).items():
         if name == "outcomes":
             continue
-        found[name] = {key: _known(each) for key, each in value.items()} if isinstance(value, dict) else value
+        found[name] = (
+            {key: _known(each) for key, each in value.items()} if isinstance(value, dict) else value
+        )
         if isinstance(value, float):
             found[name] = _known(value)
     return found
@@ -252,7 +281,11 @@ def table(rows: Sequence[Row]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for row in rows:
-        values = {**vars(row.settings), **vars(row.leave_one_out), **(vars(row.fresh) if row.fresh else {})}
+        values = {
+            **vars(row.settings),
+            **vars(row.leave_one_out),
+            **(vars(row.fresh) if row.fresh else {}),
+        }
         values |= {"name": row.name, "seconds": round(row.seconds, 3)}
         values["kernel"] = row.settings.kernel if row.settings.uses_kernel else None
         values["solver"] = row.settings.solver if row.settings.method.endswith("isca") else None
@@ -265,19 +298,27 @@ def _print_model(args: argparse.Namespace, row: Row) -> None:
     left = row.leave_one_out
     count = int(left.confusion.sum())
     print(f"{args.source}: {row.name}, {args.descriptor} descriptor, {args.rule} rule")
-    print(f"\nEach of the {count} training pictures, recognised with the others (rows: what it is):")
+    print(
+        f"\nEach of the {count} training pictures, recognised with the others (rows: what it is):"
+    )
     names = [*left.classes, "undecided"]
     wide = max(map(len, names))
     print(" " * wide, *(f"{name:>9}" for name in names), f"{'right':>8}")
     for name, counts in zip(left.classes, left.confusion.tolist(), strict=True):
-        cells = (f"{number:>{max(9, len(head))}}" for head, number in zip(names, counts, strict=True))
+        cells = (
+            f"{number:>{max(9, len(head))}}" for head, number in zip(names, counts, strict=True)
+        )
         print(f"{name:<{wide}}", *cells, f"{left.recall[name]:>8.1%}")
     print("(The original is alone in its class: left out, it cannot be recognised.)")
     print(f"\n{_percent(left.accuracy)}  of the distorted pictures are recognised")
     print(f"{_percent(left.block_accuracy)}  of their blocks vote for the right class")
     if row.fresh is None:
         return
-    missed = f"; {row.fresh.unreachable} could not be made of this picture" if row.fresh.unreachable else ""
+    missed = (
+        f"; {row.fresh.unreachable} could not be made of this picture"
+        if row.fresh.unreachable
+        else ""
+    )
     levels = "MSE {:g} to {:g}".format(*row.fresh.levels)
     print(
         f"\n{len(row.fresh.outcomes)} fresh pictures, {args.fresh} of each kind and pair, {levels}{missed}:"
@@ -285,7 +326,10 @@ def _print_model(args: argparse.Namespace, row: Row) -> None:
     for name, _, is_share, sentence in FIGURES:
         value = getattr(row.fresh, name)
         print(f"{_percent(value) if is_share else _number(value)}  {sentence}")
-    for title, values in (("right by kind", row.fresh.recall), ("top two by pair", row.fresh.pairs)):
+    for title, values in (
+        ("right by kind", row.fresh.recall),
+        ("top two by pair", row.fresh.pairs),
+    ):
         print(f"{title}: " + ", ".join(f"{name} {value:.0%}" for name, value in values.items()))
     by_kind = (
         f"{name} {'-' if math.isnan(value) else f'{value:.2f}'}"

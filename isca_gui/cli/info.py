@@ -44,14 +44,14 @@ def _document(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _folder(args: argparse.Namespace) -> dict[str, Any]:
-    from isca_gui.core import dataset_files
+    from isca_gui.core.distortion import dataset_folder
 
-    dataset = common.run_with_progress(dataset_files.load(args.image), "dataset", quiet=True)
+    dataset = common.run_with_progress(dataset_folder.load(args.image), "dataset", quiet=True)
     return {"kind": "dataset", "folder": str(Path(args.image)), **summary(dataset)}
 
 
 def _picture(args: argparse.Namespace) -> dict[str, Any]:
-    from isca_gui.core import image, samples
+    from isca_gui.core.pictures import image, samples
 
     path = samples.resolve(args.image)
     header = image.describe(path)

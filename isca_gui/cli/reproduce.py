@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from isca_gui.cli import common
 from isca_gui.cli.train import duration
-from isca_gui.core.files import as_word, command_line
+from isca_gui.core.storage.files import as_word, command_line
 
 if TYPE_CHECKING:
     import argparse
@@ -34,9 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the folder to write; one with an unfinished reproduction is gone on with",
     )  # fmt: skip
     parser.add_argument(
-        "--quick", action="store_true", help="every second pixel, fewer levels and epochs: under a minute"
+        "--quick",
+        action="store_true",
+        help="every second pixel, fewer levels and epochs: under a minute",
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace the report on another picture")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace the report on another picture"
+    )
     common.add_threads(parser)
     common.add_json(parser)
     parser.epilog = (
@@ -47,23 +51,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Reproduce the paper and end with the path of the report."""
-    from isca_gui.core import paper, paper_results, progress
+    from isca_gui.core import progress
+    from isca_gui.core.paper import reproduce, results
 
     reference = common.read_image(args)
-    task = paper.reproduce(
+    task = reproduce.reproduce(
         reference, args.output,
         quick=args.quick, threads=args.threads, name=_called(args.image), overwrite=args.overwrite,
     )  # fmt: skip
     try:
         with _display(quiet=args.json) as show, contextlib.closing(task):
-            results = progress.run(task, show)
+            made = progress.run(task, show)
     except KeyboardInterrupt:
         common.say(f"reproduce: what is done is kept; to go on: {_command(args)}")
         raise
     if args.json:
-        common.print_json({"report": str(results.report), **paper_results.document(results.findings)})
+        common.print_json({"report": str(made.report), **results.document(made.findings)})
     else:
-        print(results.report)
+        print(made.report)
     return 0
 
 
@@ -75,7 +80,14 @@ def _called(image: str) -> str:
 
 def _command(args: argparse.Namespace) -> str:
     """Give the command that goes on."""
-    words = ["isca", "reproduce", as_word(args.image), "-o", as_word(args.output), *common.range_words(args)]
+    words = [
+        "isca",
+        "reproduce",
+        as_word(args.image),
+        "-o",
+        as_word(args.output),
+        *common.range_words(args),
+    ]
     flags = {"--quick": args.quick, "--overwrite": args.overwrite}
     return command_line([*words, *(flag for flag, given in flags.items() if given)])
 

@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the table of samples."""
-    from isca_gui.core import samples
+    from isca_gui.core.pictures import samples
 
     if args.json:
         common.print_json({"samples": [vars(sample) for sample in samples.TABLE]})

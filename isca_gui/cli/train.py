@@ -13,31 +13,46 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isca_gui.cli import common
-from isca_gui.core.files import as_word, command_line
+from isca_gui.core.storage.files import as_word, command_line
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Generator, Iterator
 
-    from isca_gui.core.dataset import Dataset
-    from isca_gui.core.model import Model
+    from isca_gui.core.distortion.dataset import Dataset
+    from isca_gui.core.model.model import Model
     from isca_gui.core.progress import Progress
     from isca_gui.core.settings import TrainingSettings
-    from isca_gui.core.steps import Step
+    from isca_gui.core.solvers.steps import Step
 
     Task = Generator[Any, bool | None, Model]
 
 # option, field of TrainingSettings, type, what it is; defaults are those of TrainingSettings
 OPTIONS: tuple[tuple[str, str, Callable[[str], object], str], ...] = (
     ("method", "method", str, "isca, kernel-isca, pca, kernel-pca or random (default: isca)"),
-    ("solver", "solver", str, "of isca and kernel-isca: admm, as published, or direct (default: admm)"),
+    (
+        "solver",
+        "solver",
+        str,
+        "of isca and kernel-isca: admm, as published, or direct (default: admm)",
+    ),
     ("kernel", "kernel", str, "linear, rbf, sigmoid, polynomial or cosine (default: linear)"),
-    ("components", "components", common.whole, "dimensions p of each block's subspace (default: 4)"),
+    (
+        "components",
+        "components",
+        common.whole,
+        "dimensions p of each block's subspace (default: 4)",
+    ),
     ("block", "block", common.whole, "side of a block in pixels, 2 to 64 (default: 8)"),
     ("epochs", "epochs", common.whole, "most epochs (default: 200, of kernel-isca by admm 100)"),
     ("rho", "rho", common.number, "penalty ρ of admm (default: 1, of kernel-isca 0.1)"),
     ("eta", "eta", common.number, "learning rate η of admm (default: 0.1)"),
-    ("tol", "tolerance", common.number, "converged below this (default: admm runs all epochs, direct 0.001)"),
+    (
+        "tol",
+        "tolerance",
+        common.number,
+        "converged below this (default: admm runs all epochs, direct 0.001)",
+    ),
     ("gamma", "gamma", common.number, "γ of the kernel (default: 1 / pixels of a block)"),
     ("coef0", "coef0", common.number, "constant of sigmoid and polynomial (default: 1)"),
     ("degree", "degree", common.whole, "degree of polynomial (default: 3)"),
@@ -60,10 +75,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     common.add_range(parser)
     parser.add_argument(
-        "-o", "--output", metavar="MODEL", type=common.name, required=True, help="the .isca file to write"
+        "-o",
+        "--output",
+        metavar="MODEL",
+        type=common.name,
+        required=True,
+        help="the .isca file to write",
     )
     for option, field, kind, sentence in OPTIONS:
-        parser.add_argument(f"--{option}", dest=field, type=kind, help=sentence, metavar=_METAVARS[kind])
+        parser.add_argument(
+            f"--{option}", dest=field, type=kind, help=sentence, metavar=_METAVARS[kind]
+        )
     parser.add_argument(
         "--resume", metavar="MODEL", type=common.name,
         help="go on with this model and its settings, up to --epochs",
@@ -72,7 +94,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--compact", action="store_true",
         help="keep a kernel model's pictures in half precision if that changes no training picture's verdict",
     )  # fmt: skip
-    parser.add_argument("--overwrite", action="store_true", help="replace a model that stands there")
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace a model that stands there"
+    )
     common.add_threads(parser)
     common.add_json(parser)
     parser.epilog = (
@@ -83,21 +107,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Train and save a model."""
-    from isca_gui.core import archive, compact, training
+    from isca_gui.core.model import model_file, training
+    from isca_gui.core.recognition import half_precision
 
     _check_target(args)
     common.check_range(args, args.dataset)
-    resumed = archive.load_model(args.resume) if args.resume else None
+    resumed = model_file.load_model(args.resume) if args.resume else None
     settings = _settings(args, resumed)
     dataset = _dataset(args)
     with StopAndKeep() as stop:
         task = training.train(dataset, settings, args.threads, resumed)
         model = run_training(task, settings, stop, quiet=args.json)
         if args.compact and model.end != "stopped":
-            smaller = unless_stopped(compact.compacted(model), model, stop)
+            smaller = unless_stopped(half_precision.compacted(model), model, stop)
             model = common.run_with_progress(smaller, "model", quiet=args.json)
         args.output = _free_place(args)
-        archive.save_model(args.output, model)
+        model_file.save_model(args.output, model)
     if args.json:
         common.print_json(summary(args.output, model))
     else:
@@ -107,14 +132,16 @@ def run(args: argparse.Namespace) -> int:
 
 def describe_model(path: str | os.PathLike[str]) -> dict[str, object]:
     """Describe a model file for `isca info`."""
-    from isca_gui.core.archive import load_model
+    from isca_gui.core.model.model_file import load_model
 
     model = load_model(path)
     size = {"width": model.grid.width, "height": model.grid.height, "blocks": model.grid.count}
     labels = model.known.labels if model.known is not None else ()
     knows = {
         "classes": {label: labels.count(label) for label in dict.fromkeys(labels)},
-        "can_classify": bool(labels),  # a model of an earlier version may not remember what it was shown
+        "can_classify": bool(
+            labels
+        ),  # a model of an earlier version may not remember what it was shown
     }
     return {"kind": "model", **summary(path, model), **size, "dataset": model.dataset, **knows}
 
@@ -130,7 +157,10 @@ def summary(path: str | os.PathLike[str], model: Model) -> dict[str, object]:
         "settings": vars(settings),
         "end": model.end,
         "epochs": model.state.epoch,
-        **{name: _figure(last, name) for name in ("error", "objective", "primal", "dual", "gradient")},
+        **{
+            name: _figure(last, name)
+            for name in ("error", "objective", "primal", "dual", "gradient")
+        },
         "seconds": model.state.seconds,
         "bytes": os.path.getsize(path),
     }
@@ -143,7 +173,7 @@ def _figure(step: Step | None, name: str) -> float | None:
 
 def _check_target(args: argparse.Namespace) -> None:
     """Refuse before the work, not after it, a file that could not or should not be written."""
-    from isca_gui.core.archive import SUFFIX, ArchiveError
+    from isca_gui.core.model.model_file import SUFFIX, ModelFileError
     from isca_gui.core.settings import SettingsError
 
     target = Path(args.output)
@@ -151,18 +181,27 @@ def _check_target(args: argparse.Namespace) -> None:
     if target.suffix.lower() != SUFFIX:
         raise SettingsError(f"'{target}' must end in {SUFFIX}")
     if not folder.is_dir():
-        raise ArchiveError(f"There is no folder '{folder}' to write '{target.name}' to. Make it first.")
+        raise ModelFileError(
+            f"There is no folder '{folder}' to write '{target.name}' to. Make it first."
+        )
     common.check_place(args.output, [args.dataset])
     if common.is_unfit(target) or not os.access(folder, os.W_OK):
-        raise ArchiveError(f"'{target}' cannot be written. Choose another place.")
+        raise ModelFileError(f"'{target}' cannot be written. Choose another place.")
     if _must_stay(args):
-        raise ArchiveError(f"'{target}' is there already. Choose another name or say --overwrite.")
+        raise ModelFileError(
+            f"'{target}' is there already. Choose another name or say --overwrite."
+        )
 
 
 def _must_stay(args: argparse.Namespace) -> bool:
     """Tell whether something stands at the output that nobody has said to replace."""
     target = Path(args.output)
-    same = args.resume and target.exists() and Path(args.resume).exists() and target.samefile(args.resume)
+    same = (
+        args.resume
+        and target.exists()
+        and Path(args.resume).exists()
+        and target.samefile(args.resume)
+    )
     return target.exists() and not same and not args.overwrite
 
 
@@ -173,7 +212,9 @@ def _free_place(args: argparse.Namespace) -> str:
     root, suffix = os.path.splitext(args.output)
     names = (f"{root}-{number}{suffix}" for number in count(2))
     free = next(name for name in names if not os.path.lexists(name))
-    common.say(f"isca: '{args.output}' was written by another meanwhile; this model goes to '{free}'")
+    common.say(
+        f"isca: '{args.output}' was written by another meanwhile; this model goes to '{free}'"
+    )
     return free
 
 
@@ -181,10 +222,14 @@ def _settings(args: argparse.Namespace, resumed: Model | None) -> TrainingSettin
     """Take what was said, for the rest the settings of the model to resume or the paper's."""
     from dataclasses import replace
 
-    from isca_gui.core import training
+    from isca_gui.core.model import training
     from isca_gui.core.settings import SettingsError, TrainingSettings
 
-    given = {field: getattr(args, field) for _, field, _, _ in OPTIONS if getattr(args, field) is not None}
+    given = {
+        field: getattr(args, field)
+        for _, field, _, _ in OPTIONS
+        if getattr(args, field) is not None
+    }
     settings = replace(resumed.settings if resumed else TrainingSettings(), **given).resolved()
     useless = sorted((_OF_KERNELS & set(given)) | ({"compact"} if args.compact else set()))
     if useless and not settings.uses_kernel:
@@ -204,11 +249,14 @@ def _settings(args: argparse.Namespace, resumed: Model | None) -> TrainingSettin
 
 def _dataset(args: argparse.Namespace) -> Dataset:
     """Read the dataset folder, or make the paper's dataset of a picture."""
-    from isca_gui.core import dataset, dataset_files, image, samples
+    from isca_gui.core.distortion import dataset, dataset_folder
+    from isca_gui.core.pictures import image, samples
     from isca_gui.core.settings import DatasetSpec
 
     if os.path.isdir(args.dataset):
-        return common.run_with_progress(dataset_files.load(args.dataset), "dataset", quiet=args.json)
+        return common.run_with_progress(
+            dataset_folder.load(args.dataset), "dataset", quiet=args.json
+        )
     reference = image.read(samples.resolve(args.dataset), value_range=args.value_range)
     task = dataset.generate(reference, DatasetSpec(), args.threads)
     return common.run_with_progress(task, "dataset", quiet=args.json)
@@ -217,10 +265,14 @@ def _dataset(args: argparse.Namespace) -> Dataset:
 def _print_result(args: argparse.Namespace, model: Model) -> None:
     settings, last = model.settings, model.steps[-1] if model.steps else None
     if model.end == "stopped":
-        print(f"stopped; {args.output} keeps the model of epoch {model.state.epoch} of {settings.epochs}")
+        print(
+            f"stopped; {args.output} keeps the model of epoch {model.state.epoch} of {settings.epochs}"
+        )
         data, kept = as_word(args.dataset), as_word(args.output)
         words = ["isca", "train", data, *common.range_words(args), "-o", kept, "--resume", kept]
-        words += ["--compact"] if args.compact else []  # of all that was said, only this is not in the model
+        words += (
+            ["--compact"] if args.compact else []
+        )  # of all that was said, only this is not in the model
         print(f"to go on: {command_line(words)}")
         return
     how = {"converged": "converged after", "max_epochs": "ran"}[model.end]
@@ -259,7 +311,9 @@ class StopAndKeep:
             self.asked, self._since = True, now
 
 
-def run_training(task: Task, settings: TrainingSettings, stop: StopAndKeep, *, quiet: bool = False) -> Model:
+def run_training(
+    task: Task, settings: TrainingSettings, stop: StopAndKeep, *, quiet: bool = False
+) -> Model:
     """Run a training to its end, or to the end of the last whole epoch once `stop` is asked for."""
     pace, told = Pace(settings), False
     with _display(pace, quiet=quiet) as show, contextlib.closing(task):
@@ -322,7 +376,7 @@ class Pace:
 
     def see(self, report: Any) -> None:
         """Take in a Step or a Tick."""
-        from isca_gui.core.steps import Step
+        from isca_gui.core.solvers.steps import Step
 
         if not isinstance(report, Step):
             self._pieces = (report.done, report.total)

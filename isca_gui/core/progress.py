@@ -24,7 +24,9 @@ class Progress:
     what: str
 
 
-def run(task: Generator[Any, None, Result], on_report: Callable[[Any], object] | None = None) -> Result:
+def run(
+    task: Generator[Any, None, Result], on_report: Callable[[Any], object] | None = None
+) -> Result:
     """Run a task to its end and give its result, handing each report to `on_report`."""
     while True:
         try:

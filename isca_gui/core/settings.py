@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from isca_gui.core.distortions import DISTORTIONS, TABLE
+from isca_gui.core.distortion.distortions import DISTORTIONS, TABLE
 
 HIGHEST_MSE = 255.0**2
 MOST_LEVELS = 10_000
@@ -51,14 +51,16 @@ class TrainingSettings:
     keep_every: int = 0  # keep a copy of the basis every so many epochs; 0 keeps none
 
     def __post_init__(self) -> None:
-        from isca_gui.core.kernels import KERNELS
+        from isca_gui.core.solvers.kernels import KERNELS
 
         for name, choices in (
             *(("method", METHODS), ("solver", SOLVERS), ("kernel", KERNELS)),
             *(("metric", METRICS), ("precision", PRECISIONS)),
         ):
             if getattr(self, name) not in choices:
-                raise SettingsError(f"{name} is one of {', '.join(choices)}, not '{getattr(self, name)}'")
+                raise SettingsError(
+                    f"{name} is one of {', '.join(choices)}, not '{getattr(self, name)}'"
+                )
         if not 2 <= self.block <= 64:
             raise SettingsError(f"the block side is 2 to 64 pixels, not {self.block}")
         if not 1 <= self.components <= self.block**2:
@@ -115,7 +117,9 @@ class DatasetSpec:
         if not self.kinds or not self.levels:
             raise SettingsError("a dataset needs at least one kind of distortion and one MSE level")
         if len(self.levels) > MOST_LEVELS:
-            raise SettingsError(f"there are {len(self.levels)} levels; at most {MOST_LEVELS} are made")
+            raise SettingsError(
+                f"there are {len(self.levels)} levels; at most {MOST_LEVELS} are made"
+            )
         for kind in self.kinds:
             check_kind(kind)
         for level in self.levels:
@@ -131,7 +135,9 @@ def check_kind(kind: str) -> None:
     names = kind.split("+")
     unknown = [name for name in names if name not in DISTORTIONS]
     if unknown:
-        raise SettingsError(f"unknown distortion '{unknown[0]}'; there are {', '.join(DISTORTIONS)}")
+        raise SettingsError(
+            f"unknown distortion '{unknown[0]}'; there are {', '.join(DISTORTIONS)}"
+        )
     if len(names) > 2 or len(set(names)) < len(names):
         raise SettingsError(f"a mixture has two different parts, such as blur+jpeg, not '{kind}'")
 
@@ -139,7 +145,9 @@ def check_kind(kind: str) -> None:
 def check_level(level: float) -> None:
     """Refuse an MSE that no picture can have."""
     if not (math.isfinite(level) and 0 < level <= HIGHEST_MSE):
-        raise SettingsError(f"an MSE level lies above 0 and at most at {HIGHEST_MSE:g}, not at {level:g}")
+        raise SettingsError(
+            f"an MSE level lies above 0 and at most at {HIGHEST_MSE:g}, not at {level:g}"
+        )
 
 
 def check_seed(seed: int) -> None:
@@ -163,7 +171,9 @@ def parse_levels(text: str) -> tuple[float, ...]:
     except ValueError:
         raise SettingsError(f"MSE levels are FROM:TO:STEP or a list A,B,C, not '{text}'") from None
     if not all(map(math.isfinite, (start, stop, step))) or step <= 0 or stop < start:
-        raise SettingsError(f"MSE levels FROM:TO:STEP need a step above 0 and FROM up to TO, not '{text}'")
+        raise SettingsError(
+            f"MSE levels FROM:TO:STEP need a step above 0 and FROM up to TO, not '{text}'"
+        )
     steps = (stop - start) / step + 1e-9
     if not steps < MOST_LEVELS:
         raise SettingsError(f"'{text}' would be more than {MOST_LEVELS} levels")

@@ -22,13 +22,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from isca_gui.core.dataset_files import DESCRIPTION
-from isca_gui.core.distortions import DISTORTIONS, TABLE
+from isca_gui.core.distortion.dataset_folder import DESCRIPTION
+from isca_gui.core.distortion.distortions import DISTORTIONS, TABLE
 from isca_gui.core.settings import DatasetSpec, SettingsError, number_text, parse_levels
-from isca_gui.panels.made import MadeModel
+from isca_gui.panels.dataset_table import MadeModel
 from isca_gui.panels.preview import MseBox, PreviewBox, chip
-from isca_gui.panels.seed import SeedBox
-from isca_gui.panels.step import (
+from isca_gui.widgets.seed_field import SeedBox
+from isca_gui.widgets.step_frame import (
     DISTORT,
     DONE,
     EMPTY,
@@ -49,15 +49,13 @@ from isca_gui.panels.step import (
 )
 
 if TYPE_CHECKING:
-    from isca_gui.actions import Actions
-    from isca_gui.jobs import Failure, JobRunner
-    from isca_gui.session import Session
+    from isca_gui.jobs.actions import Actions
+    from isca_gui.jobs.runner import Failure, JobRunner
+    from isca_gui.session.session import Session
 
 _GENERATE = "Make every kind at every level from the reference (Ctrl+G)."
 _SAVE = "Save the pictures and their labels as a folder."
-_IMPORT = (
-    "Read a saved dataset, or a folder with one subfolder of pictures per label, one of them 'original'."
-)
+_IMPORT = "Read a saved dataset, or a folder with one subfolder of pictures per label, one of them 'original'."
 
 
 class DatasetPanel(StepPanel):
@@ -78,7 +76,11 @@ class DatasetPanel(StepPanel):
         self.to_box = MseBox("Last level", "The strongest distortion.", 900)
         self.step_box = MseBox("Step between levels", "From one level to the next.", 45)
         self.list_edit = QLineEdit()
-        describe(self.list_edit, "List of levels", "Rising MSE levels, commas between them: 22.5, 45, 90.")
+        describe(
+            self.list_edit,
+            "List of levels",
+            "Rising MSE levels, commas between them: 22.5, 45, 90.",
+        )
         self.level_pages = QStackedWidget()
         self.seed_box = SeedBox("Seed of the noise", "The same seed gives the same noise again.")
         self.problem_label = QLabel()
@@ -87,13 +89,15 @@ class DatasetPanel(StepPanel):
         self.count_label = faint()
         self.preview = PreviewBox(session, actions)
         self.generate_button = button("Generate", _GENERATE, actions.generate)
-        self.stop_button = button("Stop", "Stop generating; what was there stays.", actions.stop_generating)
+        self.stop_button = button(
+            "Stop", "Stop generating; what was there stays.", actions.stop_generating
+        )
         self.save_button = button("Save…", _SAVE, self.save)
         self.import_button = button("Import…", _IMPORT, self.choose_folder)
         self.model = MadeModel()
         self.table = _table(self.model)
         self.made_box = Disclosure("What was made", self.table)
-        actions.heed("dataset", self.problem_label.text)
+        actions.set_validator("dataset", self.problem_label.text)
         self._lay_out()
         self._connect()
         self._on_spec_changed()
@@ -118,7 +122,10 @@ class DatasetPanel(StepPanel):
 
     def _agreed(self, folder: str) -> bool:
         question = f"'{folder}' holds a dataset already. Replace it?"
-        return QMessageBox.question(self, "Replace the dataset?", question) == QMessageBox.StandardButton.Yes
+        return (
+            QMessageBox.question(self, "Replace the dataset?", question)
+            == QMessageBox.StandardButton.Yes
+        )
 
     def _lay_out(self) -> None:
         kinds = QGridLayout()
@@ -128,7 +135,15 @@ class DatasetPanel(StepPanel):
         self.body.addLayout(kinds)
         range_page, list_page = QWidget(), QWidget()
         range_page.setLayout(
-            row(self.from_box, QLabel("to"), self.to_box, QLabel("step"), self.step_box, 1, spacing=4)
+            row(
+                self.from_box,
+                QLabel("to"),
+                self.to_box,
+                QLabel("step"),
+                self.step_box,
+                1,
+                spacing=4,
+            )
         )
         list_page.setLayout(row(self.list_edit))
         self.level_pages.addWidget(range_page)
@@ -158,7 +173,11 @@ class DatasetPanel(StepPanel):
         self.mode_box.currentIndexChanged.connect(self._on_mode_changed)
         self.session.spec_changed.connect(self._on_spec_changed)
         self.session.dataset_changed.connect(self._on_dataset_changed)
-        for signal in (self.session.stale_changed, self.session.reference_changed, self.jobs.changed):
+        for signal in (
+            self.session.stale_changed,
+            self.session.reference_changed,
+            self.jobs.changed,
+        ):
             signal.connect(self._refresh)
         self.jobs.failed.connect(self._on_job_failed)
 
@@ -192,7 +211,9 @@ class DatasetPanel(StepPanel):
         mixtures = tuple(kind for kind in spec.kinds if kind not in DISTORTIONS)
         kinds = tuple(name for name, box in self.kind_boxes.items() if box.isChecked()) + mixtures
         if set(kinds) == set(spec.kinds):
-            kinds = spec.kinds  # boxes have no order; in another one the dataset would not be the same
+            kinds = (
+                spec.kinds
+            )  # boxes have no order; in another one the dataset would not be the same
         return replace(spec, kinds=kinds, levels=self._levels(), seed=self.seed_box.value())
 
     def _levels(self) -> tuple[float, ...]:
@@ -206,7 +227,9 @@ class DatasetPanel(StepPanel):
         levels = parse_levels(self.list_edit.text())
         if levels != tuple(sorted(levels)) and levels != self.session.spec.levels:
             read = ", ".join(map(number_text, levels))
-            raise SettingsError(f"the levels {read} do not rise; before decimals write a point, as in 22.5")
+            raise SettingsError(
+                f"the levels {read} do not rise; before decimals write a point, as in 22.5"
+            )
         return levels
 
     def _show_problem(self, text: str) -> None:
@@ -277,7 +300,11 @@ class DatasetPanel(StepPanel):
             why or ("" if session.reference is not None else "There is no reference picture yet."),
         )
         self.stop_button.setVisible(running)
-        enable(self.save_button, _SAVE, "" if made is not None else "There is no dataset yet: generate one.")
+        enable(
+            self.save_button,
+            _SAVE,
+            "" if made is not None else "There is no dataset yet: generate one.",
+        )
         enable(self.import_button, _IMPORT, why if running else "")
         self.made_box.setVisible(made is not None)
         self.set_state(*self._state(running))
@@ -314,7 +341,11 @@ def _table(model: MadeModel) -> QTableView:
     table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
     table.horizontalHeader().setHighlightSections(False)
     table.setFixedHeight(190)
-    describe(table, "What was made", "Every picture of the dataset: target and achieved MSE, and strength.")
+    describe(
+        table,
+        "What was made",
+        "Every picture of the dataset: target and achieved MSE, and strength.",
+    )
     return table
 
 

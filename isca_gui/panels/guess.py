@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
-from isca_gui import theme
-from isca_gui.core.distortions import TABLE
+from isca_gui.core.distortion.distortions import TABLE
 from isca_gui.panels.preview import chip
-from isca_gui.panels.short_words import in_short
-from isca_gui.panels.step import describe
+from isca_gui.widgets import theme
+from isca_gui.widgets.short_verdict import in_short
+from isca_gui.widgets.step_frame import describe
 
 if TYPE_CHECKING:
-    from isca_gui.actions import Actions
-    from isca_gui.core.recognition import Verdict
-    from isca_gui.session import Session, Tested
+    from isca_gui.core.recognition.recogniser import Verdict
+    from isca_gui.jobs.actions import Actions
+    from isca_gui.session.session import Session, TestedPicture
 
 ASK = "What was done to this picture? Look at it in the vote map, then choose, or press Reveal."
 
@@ -27,7 +27,9 @@ class GuessBar(QWidget):
     def __init__(self, session: Session, actions: Actions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session, self._actions = session, actions
-        self._guesses: dict[tuple[int, str], str] = {}  # number and truth of a picture: the kind guessed
+        self._guesses: dict[
+            tuple[int, str], str
+        ] = {}  # number and truth of a picture: the kind guessed
         self.buttons = {line.name: QToolButton(self) for line in TABLE}
         for line in TABLE:
             made = self.buttons[line.name]
@@ -72,7 +74,7 @@ class GuessBar(QWidget):
         self.answer.setVisible(guessed)
         self.setVisible(guessed or asked)
 
-    def _compared(self, test: Tested) -> str:
+    def _compared(self, test: TestedPicture) -> str:
         mine = self._guesses[_key(test)]
         lines = [
             f"You said {_title(mine)}: {_mark(mine in truth_of(test)[0])}.",
@@ -85,23 +87,25 @@ class GuessBar(QWidget):
 
     def score(self) -> tuple[int, int, int]:
         """Give how often the person and the program were right, and of how many."""
-        asked = [test for test in self._session.tested if _key(test) in self._guesses and not test.secret]
+        asked = [
+            test for test in self._session.tested if _key(test) in self._guesses and not test.secret
+        ]
         yours = sum(self._guesses[_key(test)] in truth_of(test)[0] for test in asked)
         return yours, sum(map(_right, asked)), len(asked)
 
 
-def _key(test: Tested) -> tuple[int, str]:
+def _key(test: TestedPicture) -> tuple[int, str]:
     """Tell a picture from one of the same number in another project."""
     return test.number, test.whole_truth
 
 
-def truth_of(test: Tested) -> tuple[tuple[str, ...], str]:
+def truth_of(test: TestedPicture) -> tuple[tuple[str, ...], str]:
     """Give the kinds that are in a picture that was made here, and its MSE in words."""
     kinds, _, level = test.whole_truth.partition(theme.AT)
     return tuple(kinds.split("+")), level
 
 
-def _right(test: Tested) -> bool:
+def _right(test: TestedPicture) -> bool:
     """Whether the program found exactly what was done: of kinds it knows, none is unlike all of them."""
     found = test.verdict
     return found is not None and not found.unlike and set(found.parts) == set(truth_of(test)[0])

@@ -8,20 +8,22 @@ from PySide6.QtCore import QLocale, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QSlider, QVBoxLayout, QWidget
 
-from isca_gui import theme
-from isca_gui.core.distortions import TABLE
+from isca_gui.core.distortion.distortions import TABLE
 from isca_gui.panels.reference import thumbnail
-from isca_gui.panels.step import describe, faint, row
+from isca_gui.widgets import theme
+from isca_gui.widgets.step_frame import describe, faint, row
 
 if TYPE_CHECKING:
-    from isca_gui.actions import Actions
-    from isca_gui.previews import Preview
-    from isca_gui.session import Session
+    from isca_gui.jobs.actions import Actions
+    from isca_gui.jobs.previews import Preview
+    from isca_gui.session.session import Session
 
 SIDE = 104
 _HIGHEST = 2000
 _POINT = QLocale.c()
-_POINT.setNumberOptions(QLocale.NumberOption.OmitGroupSeparator | QLocale.NumberOption.RejectGroupSeparator)
+_POINT.setNumberOptions(
+    QLocale.NumberOption.OmitGroupSeparator | QLocale.NumberOption.RejectGroupSeparator
+)
 
 _WORDS = "The preview shows one kind at the chosen error."
 
@@ -77,7 +79,9 @@ class PreviewBox(QWidget):
         self.slider.setRange(1, _HIGHEST)
         self.slider.setValue(500)
         self.slider.setPageStep(45)
-        describe(self.slider, "MSE slider of the preview", "Drag to see stronger or weaker distortions.")
+        describe(
+            self.slider, "MSE slider of the preview", "Drag to see stronger or weaker distortions."
+        )
         self.picture_label = QLabel()
         self.picture_label.setFixedSize(SIDE, SIDE)
         self.picture_label.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -121,7 +125,9 @@ class PreviewBox(QWidget):
             self.words.setText(preview.problem)
             return
         self.picture_label.setPixmap(thumbnail(preview.picture, SIDE))
-        self.words.setText(f"achieved MSE {preview.achieved_mse:.1f}\nSSIM {preview.ssim:.3f} (1 is equal)")
+        self.words.setText(
+            f"achieved MSE {preview.achieved_mse:.1f}\nSSIM {preview.ssim:.3f} (1 is equal)"
+        )
         self.words.setToolTip(
             "MSE: mean squared error, low is close to the reference. SSIM: structural similarity, mean over "
             f"8×8 blocks; 1 means no difference. Strength found: {preview.strength:.4g}."

@@ -16,13 +16,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from isca_gui import theme
-from isca_gui.actions import MODEL_SUFFIX, PICTURE_FILTER
-from isca_gui.file_names import PROJECTS, ask_name
+from isca_gui.jobs.actions import MODEL_SUFFIX, PICTURE_FILTER
 from isca_gui.panels.guess import ASK, GuessBar
 from isca_gui.panels.preview import KindBox, MseBox, chip
-from isca_gui.panels.short_words import in_short
-from isca_gui.panels.step import (
+from isca_gui.session.session import RejectedPicture
+from isca_gui.widgets import theme
+from isca_gui.widgets.file_names import PROJECTS, ask_name
+from isca_gui.widgets.short_verdict import in_short
+from isca_gui.widgets.step_frame import (
     DONE,
     EMPTY,
     FAILED,
@@ -38,16 +39,15 @@ from isca_gui.panels.step import (
     percent,
     row,
 )
-from isca_gui.session import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from PySide6.QtGui import QDragEnterEvent, QDropEvent
 
-    from isca_gui.actions import Actions
-    from isca_gui.jobs import JobRunner
-    from isca_gui.session import Session, Tested
+    from isca_gui.jobs.actions import Actions
+    from isca_gui.jobs.runner import JobRunner
+    from isca_gui.session.session import Session, TestedPicture
 
 _OPEN = "Choose one or many pictures to find out what was done to them (Ctrl+R). You can also drop them here."
 _MYSTERY = "Distort the reference at random and let the model find out how; you can guess as well."
@@ -71,7 +71,7 @@ class RecognisePanel(StepPanel):
     ) -> None:
         super().__init__(session, jobs, parent)
         self._actions, self._filling, self._asked = actions, False, False
-        self._before: tuple[Tested, ...] = ()  # what there was when an answer was asked for
+        self._before: tuple[TestedPicture, ...] = ()  # what there was when an answer was asked for
         self.setAcceptDrops(True)
         self.open_button = button("Open pictures…", _OPEN, self.choose)
         self.mystery_button = button("Mystery picture", _MYSTERY, self.mystery)
@@ -79,7 +79,7 @@ class RecognisePanel(StepPanel):
         self.mse_box = MseBox("MSE to make", "How strong it is made.", 300)
         self.make_button = button("Make", _MAKE, self._on_make_clicked)
         self.list = _list()
-        self._shown: list[Tested | Refused] = []  # in the list, row by row
+        self._shown: list[TestedPicture | RejectedPicture] = []  # in the list, row by row
         self.reveal_button = button("Reveal", _REVEAL, self._on_reveal_clicked)
         self.again_button = button("Again", _AGAIN, self._on_again_clicked)
         self.remove_button = button("Remove", _REMOVE, self._on_remove_clicked)
@@ -102,7 +102,9 @@ class RecognisePanel(StepPanel):
 
     def choose(self) -> None:
         """Ask for picture files and recognise them."""
-        paths, _ = QFileDialog.getOpenFileNames(self, "Open pictures to recognise", "", PICTURE_FILTER)
+        paths, _ = QFileDialog.getOpenFileNames(
+            self, "Open pictures to recognise", "", PICTURE_FILTER
+        )
         if paths:
             self.recognise(paths)
 
@@ -119,7 +121,9 @@ class RecognisePanel(StepPanel):
     def save(self) -> None:
         """Ask for a file and save the table of answers."""
         if not self.session.tested and not self.session.refused:
-            self.session.say("warning", "There is nothing to save: no picture has been recognised yet.")
+            self.session.say(
+                "warning", "There is nothing to save: no picture has been recognised yet."
+            )
             return
         work = self.session.work  # while the dialog is open others may come
         proposed = QFileDialog().directory().filePath("answers.csv")  # where the last dialog was
@@ -157,7 +161,7 @@ class RecognisePanel(StepPanel):
 
     def _on_tested_changed(self) -> None:
         """Show all pictures; rows that are the same stay as they are, so that nothing jumps."""
-        rows: list[Tested | Refused] = sorted(
+        rows: list[TestedPicture | RejectedPicture] = sorted(
             (*self.session.tested, *self.session.refused), key=lambda each: each.number
         )
         self._filling = True
@@ -185,14 +189,14 @@ class RecognisePanel(StepPanel):
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "_shown"):
             for index, each in enumerate(self._shown):
                 item = self.list.topLevelItem(index)
-                if isinstance(each, Refused) and item is not None:
+                if isinstance(each, RejectedPicture) and item is not None:
                     item.setForeground(1, QColor(theme.shades().error))
 
     def _on_item_selected(self) -> None:
         each = self._current()
         if self._filling or each is None:
             return
-        if isinstance(each, Refused):
+        if isinstance(each, RejectedPicture):
             self._refresh()
         else:
             self.session.select_tested(each.number)
@@ -207,7 +211,7 @@ class RecognisePanel(StepPanel):
         self._filling = False
         self._refresh()
 
-    def _current(self) -> Tested | Refused | None:
+    def _current(self) -> TestedPicture | RejectedPicture | None:
         """Give what is selected in the list."""
         index = self.list.indexOfTopLevelItem(self.list.currentItem())
         return self._shown[index] if 0 <= index < len(self._shown) else None
@@ -215,7 +219,9 @@ class RecognisePanel(StepPanel):
     # --- buttons --------------------------------------------------------------------------------------------
 
     def _on_make_clicked(self) -> None:
-        self._actions.recognise_made(self.kind_box.kind, self.mse_box.value(), len(self.session.tested) + 1)
+        self._actions.recognise_made(
+            self.kind_box.kind, self.mse_box.value(), len(self.session.tested) + 1
+        )
         self._await_answer()
 
     def _on_reveal_clicked(self) -> None:
@@ -231,7 +237,7 @@ class RecognisePanel(StepPanel):
         if current is None:
             return
         index = self.list.indexOfTopLevelItem(self.list.currentItem())
-        if isinstance(current, Refused):
+        if isinstance(current, RejectedPicture):
             left = tuple(each for each in self.session.refused if each is not current)
             self.session.set_refused(left)
         else:
@@ -266,7 +272,9 @@ class RecognisePanel(StepPanel):
         enable(self.mystery_button, _MYSTERY, no_model or no_reference)
         enable(self.make_button, _MAKE, no_model or no_reference)
         current = self._current()
-        enable(self.remove_button, _REMOVE, "" if current is not None else "No picture is selected.")
+        enable(
+            self.remove_button, _REMOVE, "" if current is not None else "No picture is selected."
+        )
         hidden = test is not None and test.secret
         enable(self.reveal_button, _REVEAL, "" if hidden else "The selected picture is no mystery.")
         again = no_model if session.tested else "There are no pictures yet."
@@ -277,7 +285,7 @@ class RecognisePanel(StepPanel):
             *(self.again_button, self.remove_button, self.save_button),
         ):
             widget.setVisible(some)
-        self.words.setText(current.error if isinstance(current, Refused) else _words(test))
+        self.words.setText(current.error if isinstance(current, RejectedPicture) else _words(test))
         self.set_state(*self._state())
         self.set_primary(self.open_button)
 
@@ -293,7 +301,7 @@ class RecognisePanel(StepPanel):
         return DONE, f"{count}, {len(session.refused)} failed" if session.refused else count
 
 
-def _words(test: Tested | None) -> str:
+def _words(test: TestedPicture | None) -> str:
     if test is None:
         return ""
     if test.secret:
@@ -303,10 +311,10 @@ def _words(test: Tested | None) -> str:
     return f"{found}{truth}"
 
 
-def _written(item: QTreeWidgetItem, each: Tested | Refused) -> QTreeWidgetItem:
+def _written(item: QTreeWidgetItem, each: TestedPicture | RejectedPicture) -> QTreeWidgetItem:
     """Write into a row what there is to say about a picture."""
-    icon, colour, found = QIcon(), None, None if isinstance(each, Refused) else each.verdict
-    if isinstance(each, Refused):
+    icon, colour, found = QIcon(), None, None if isinstance(each, RejectedPicture) else each.verdict
+    if isinstance(each, RejectedPicture):
         said, strength, tip, colour = "✗ failed", "", each.error, QColor(theme.shades().error)
     elif each.secret:
         said, strength, tip = "guess first", "", ASK
@@ -337,5 +345,9 @@ def _list() -> QTreeWidget:
     made.header().setResizeContentsPrecision(50)  # rows that are measured at every change of one
     made.header().setStretchLastSection(False)
     made.setFixedHeight(120)
-    describe(made, "Tested pictures", "All pictures tested, with what was recognised and how strong it is.")
+    describe(
+        made,
+        "Tested pictures",
+        "All pictures tested, with what was recognised and how strong it is.",
+    )
     return made

@@ -10,9 +10,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage, QPixmap
 from PySide6.QtWidgets import QFileDialog, QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
 
-from isca_gui.actions import PICTURE_FILTER
-from isca_gui.core import samples
-from isca_gui.panels.step import (
+from isca_gui.core.pictures import samples
+from isca_gui.jobs.actions import PICTURE_FILTER
+from isca_gui.widgets.quiet_widgets import as_it_is
+from isca_gui.widgets.step_frame import (
     DONE,
     EMPTY,
     FAILED,
@@ -24,15 +25,14 @@ from isca_gui.panels.step import (
     faint,
     row,
 )
-from isca_gui.steady import as_it_is
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isca_gui.actions import Actions
-    from isca_gui.jobs import Failure, JobRunner
-    from isca_gui.preferences import Preferences
-    from isca_gui.session import Session
+    from isca_gui.jobs.actions import Actions
+    from isca_gui.jobs.runner import Failure, JobRunner
+    from isca_gui.session.preferences import Preferences
+    from isca_gui.session.session import Session
 
 THUMB = 72
 _OPEN = "Choose a picture file as the reference (Ctrl+O). You can also drop or paste one."
@@ -83,7 +83,9 @@ class ReferencePanel(StepPanel):
         path = reference.path or "" if reference is not None else ""
         known = path and not path.startswith(samples.PREFIX)
         folder = str(Path(path).parent) if known else ""  # where the last dialog was
-        path, _ = QFileDialog.getOpenFileName(self, "Open a reference picture", folder, PICTURE_FILTER)
+        path, _ = QFileDialog.getOpenFileName(
+            self, "Open a reference picture", folder, PICTURE_FILTER
+        )
         if path:
             self._actions.open_picture(path)
 
@@ -138,7 +140,9 @@ class ReferencePanel(StepPanel):
 def thumbnail(picture: NDArray[np.float32], side: int) -> QPixmap:
     """Make a small pixmap of a picture; every n-th pixel is taken before the exact scaling, for speed."""
     every = max(min(picture.shape) // (2 * side), 1)
-    small = np.ascontiguousarray(np.clip(picture[::every, ::every] * 255 + 0.5, 0, 255).astype(np.uint8))
+    small = np.ascontiguousarray(
+        np.clip(picture[::every, ::every] * 255 + 0.5, 0, 255).astype(np.uint8)
+    )
     height, width = small.shape
     image = QImage(small.data, width, height, width, QImage.Format.Format_Grayscale8)
     return QPixmap.fromImage(image).scaled(

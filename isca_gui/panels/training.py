@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QToolButton, QWidget
 
 from isca_gui.core.settings import TrainingSettings
-from isca_gui.core.steps import CONVERGED, MAX_EPOCHS, STOPPED
-from isca_gui.panels.form import SettingsForm
-from isca_gui.panels.step import (
+from isca_gui.core.solvers.steps import CONVERGED, MAX_EPOCHS, STOPPED
+from isca_gui.widgets.settings_form import SettingsForm
+from isca_gui.widgets.step_frame import (
     DONE,
     EMPTY,
     FAILED,
@@ -30,10 +30,10 @@ from isca_gui.panels.step import (
 )
 
 if TYPE_CHECKING:
-    from isca_gui.actions import Actions
-    from isca_gui.jobs import Failure, JobRunner
-    from isca_gui.preferences import Preferences
-    from isca_gui.session import Session
+    from isca_gui.jobs.actions import Actions
+    from isca_gui.jobs.runner import Failure, JobRunner
+    from isca_gui.session.preferences import Preferences
+    from isca_gui.session.session import Session
 
 _TRAIN = "Learn a subspace for each block of the dataset (Ctrl+T)."
 _STOP = "Stop and keep the model of the last whole epoch (Esc)."
@@ -70,24 +70,34 @@ class TrainingPanel(StepPanel):
         super().__init__(session, jobs, parent)
         self._actions, self._failed = actions, False
         self._preferences = preferences
-        self._presets: dict[str, TrainingSettings] = preferences.presets if preferences is not None else {}
+        self._presets: dict[str, TrainingSettings] = (
+            preferences.presets if preferences is not None else {}
+        )
         self.preset_box = QComboBox()
         describe(
-            self.preset_box, "Preset", "Settings that go together; the fields below can still be changed."
+            self.preset_box,
+            "Preset",
+            "Settings that go together; the fields below can still be changed.",
         )
         self.keep_button = QToolButton()
         self.keep_button.setText("Keep…")
-        describe(self.keep_button, "Keep as preset", "Keep these settings under a name of your own.")
+        describe(
+            self.keep_button, "Keep as preset", "Keep these settings under a name of your own."
+        )
         self.name_edit = QLineEdit()
         self.name_edit.setPlaceholderText("Name of the preset, then Enter")
-        describe(self.name_edit, "Name of the preset", "Type a name and press Enter to keep the settings.")
+        describe(
+            self.name_edit,
+            "Name of the preset",
+            "Type a name and press Enter to keep the settings.",
+        )
         self.name_edit.setVisible(False)
         self.form = SettingsForm(session)
         self.train_button = button("Train", _TRAIN, actions.train)
         self.stop_button = button(_STOP_TEXT, _STOP, actions.stop_training)
         self.resume_button = button("Resume", _RESUME, self._on_resume_clicked)
         self.words = faint()
-        actions.heed("training", self._wrong)
+        actions.set_validator("training", self._wrong)
         self._lay_out()
         self._connect()
         self._fill_presets()
@@ -152,10 +162,14 @@ class TrainingPanel(StepPanel):
     def _on_name_entered(self) -> None:
         name = self.name_edit.text().strip()
         if not name or name in BUILT_IN or name == _OWN:
-            self.session.say("warning", f"'{name}' cannot be the name of a preset. Choose another one.")
+            self.session.say(
+                "warning", f"'{name}' cannot be the name of a preset. Choose another one."
+            )
             return
         if self.form.problems:
-            self.session.say("warning", "Mend what is marked as wrong first: it would not be in the preset.")
+            self.session.say(
+                "warning", "Mend what is marked as wrong first: it would not be in the preset."
+            )
             return
         self._presets[name] = self.session.settings
         self.name_edit.clear()

@@ -1,4 +1,4 @@
-"""Opens one viewer alone, on a small real example: `python -m isca_gui.viewers.bases [--dark] [--empty]`."""
+"""Opens one viewer alone, on a small real example: `python -m isca_gui.viewers.bases.bases [--dark] [--empty]`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QApplication
 
-from isca_gui import theme
-from isca_gui.actions import Actions
-from isca_gui.core import dataset, image, samples, training
+from isca_gui.core.distortion import dataset
+from isca_gui.core.model import training
+from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
-from isca_gui.jobs import JobRunner
-from isca_gui.session import Reference, Session
+from isca_gui.jobs.actions import Actions
+from isca_gui.jobs.runner import JobRunner
+from isca_gui.session.session import Reference, Session
+from isca_gui.widgets import theme
 
 if TYPE_CHECKING:
     from isca_gui.viewers.viewer import Viewer

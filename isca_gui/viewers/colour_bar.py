@@ -8,7 +8,7 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
-from isca_gui.viewers.layers import pixel_image
+from isca_gui.viewers.canvas.layers import pixel_image
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,7 +34,12 @@ class ColourBar(QWidget):
         return self._texts
 
     def set_scale(
-        self, table: NDArray[np.uint8], low: float, high: float, form: str = "{:+.3g}", factor: float = 1.0
+        self,
+        table: NDArray[np.uint8],
+        low: float,
+        high: float,
+        form: str = "{:+.3g}",
+        factor: float = 1.0,
     ) -> None:
         """Show a table of 256 colours from `low` to `high`."""
         column: Any = table[::-1, None, :].repeat(_BREADTH, axis=1)

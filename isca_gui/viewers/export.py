@@ -13,8 +13,8 @@ from PySide6.QtCore import QBuffer, QIODevice, QObject, QRect, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QPainter
 from PySide6.QtWidgets import QFileDialog, QMenu, QToolButton, QWidget
 
-from isca_gui.core import files
-from isca_gui.file_names import may_write
+from isca_gui.core.storage import files
+from isca_gui.widgets.file_names import may_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from PySide6.QtCore import QSize
 
-    from isca_gui.jobs import JobRunner
-    from isca_gui.session import Session
+    from isca_gui.jobs.runner import JobRunner
+    from isca_gui.session.session import Session
 
     Table = Sequence[Sequence[object]]  # the header first
 
@@ -40,7 +40,7 @@ class ExportError(Exception):
 
 
 @dataclass(frozen=True)
-class Thing:
+class Exportable:
     """Something that can be saved and copied, in each form it has; `name` proposes the file's name."""
 
     name: str
@@ -51,10 +51,14 @@ class Thing:
     text: Callable[[], str] | None = None
     of: Callable[[], str] | None = None  # which of several it is, known when it is saved
 
-    def named(self) -> Thing:
+    def named(self) -> Exportable:
         """Give it under the name of what it is now."""
         of = self.of() if self.of is not None else ""
-        return replace(self, name=f"{self.name} {of}", title=f"{self.title} of {of}", of=None) if of else self
+        return (
+            replace(self, name=f"{self.name} {of}", title=f"{self.title} of {of}", of=None)
+            if of
+            else self
+        )
 
     @property
     def suffixes(self) -> tuple[str, ...]:
@@ -70,7 +74,7 @@ class Exporter(QObject):
         super().__init__(parent)
         self._session, self._jobs, self._widget = session, jobs, parent
 
-    def fill(self, menu: QMenu, things: Sequence[Thing]) -> None:
+    def fill(self, menu: QMenu, things: Sequence[Exportable]) -> None:
         """Put the entries of some things into a menu."""
         for thing in things:
             copy = menu.addAction(f"Copy {thing.title}")
@@ -79,14 +83,14 @@ class Exporter(QObject):
             save = menu.addAction(f"Save {thing.title}… ({forms})")
             save.triggered.connect(_Call(self.ask, thing))
 
-    def menu(self, *things: Thing) -> QMenu:
+    def menu(self, *things: Exportable) -> QMenu:
         """Make a menu that vanishes after use."""
         menu = QMenu(self._widget)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.fill(menu, things)
         return menu
 
-    def button(self, *things: Thing, text: str = "Export") -> QToolButton:
+    def button(self, *things: Exportable, text: str = "Export") -> QToolButton:
         """Make a button with the menu."""
         button = QToolButton(self._widget)
         button.setText(text)
@@ -98,7 +102,7 @@ class Exporter(QObject):
         button.setMenu(menu)
         return button
 
-    def ask(self, thing: Thing) -> None:
+    def ask(self, thing: Exportable) -> None:
         """Ask for a file and save what is seen now, whatever is seen when the file is named."""
         thing = thing.named()
         try:
@@ -112,18 +116,24 @@ class Exporter(QObject):
         dialog.setNameFilters([FILTERS[suffix] for suffix in thing.suffixes])
         dialog.selectFile(safe_name(thing.name) + thing.suffixes[0])
         dialog.fileSelected.connect(
-            lambda path: self._on_named(thing, path, _suffix(thing, dialog.selectedNameFilter()), contents)
+            lambda path: self._on_named(
+                thing, path, _suffix(thing, dialog.selectedNameFilter()), contents
+            )
         )
         dialog.open()
 
     def _on_named(
-        self, thing: Thing, chosen: str, suffix: str, contents: Mapping[str, Callable[[], bytes]]
+        self,
+        thing: Exportable,
+        chosen: str,
+        suffix: str,
+        contents: Mapping[str, Callable[[], bytes]],
     ) -> None:
         path = chosen if Path(chosen).suffix.lower() in contents else f"{chosen}{suffix}"
         if may_write(self._widget, f"Save {thing.title}", path, chosen):
             self._save(thing, path, contents)
 
-    def save(self, thing: Thing, path: str | os.PathLike[str]) -> None:
+    def save(self, thing: Exportable, path: str | os.PathLike[str]) -> None:
         """Save in the form that the file's suffix names; the writing is a job."""
         thing, suffix = thing.named(), Path(path).suffix.lower()
         form = suffix if suffix in thing.suffixes else thing.suffixes[0]
@@ -133,7 +143,10 @@ class Exporter(QObject):
             self._session.say("warning", str(error))
 
     def _save(
-        self, thing: Thing, path: str | os.PathLike[str], contents: Mapping[str, Callable[[], bytes]]
+        self,
+        thing: Exportable,
+        path: str | os.PathLike[str],
+        contents: Mapping[str, Callable[[], bytes]],
     ) -> None:
         suffix = Path(path).suffix.lower()
         if suffix not in contents:
@@ -147,7 +160,9 @@ class Exporter(QObject):
                     stream.write(content)
             except OSError as error:  # its own words name a file that nobody has asked for
                 reason = error.strerror or str(error)
-                raise ExportError(f"Cannot write '{target}': {reason}. Choose another place.") from error
+                raise ExportError(
+                    f"Cannot write '{target}': {reason}. Choose another place."
+                ) from error
 
         title = f"Saving {thing.title} to '{target}'"
         self._jobs.run(
@@ -155,7 +170,7 @@ class Exporter(QObject):
             done=lambda _: say("info", f"The {thing.title} was saved as '{target}'."), writes=True,
         )  # fmt: skip
 
-    def copy(self, thing: Thing) -> None:
+    def copy(self, thing: Exportable) -> None:
         """Put a thing on the clipboard: pictures as pictures, tables and texts as text."""
         thing, clipboard = thing.named(), QGuiApplication.clipboard()
         try:
@@ -171,7 +186,7 @@ class Exporter(QObject):
         self._session.say("info", f"The {thing.title} is on the clipboard.")
 
 
-def _suffix(thing: Thing, wanted: str) -> str:
+def _suffix(thing: Exportable, wanted: str) -> str:
     """Give the ending that a filter of the dialog stands for, however the system's own dialog words it."""
     return next((each for each in thing.suffixes if f"*{each}" in wanted), thing.suffixes[0])
 
@@ -179,14 +194,14 @@ def _suffix(thing: Thing, wanted: str) -> str:
 class _Call:
     """Calls with a thing and, where the signal brings a file's name, with that."""
 
-    def __init__(self, work: Callable[..., None], thing: Thing) -> None:
+    def __init__(self, work: Callable[..., None], thing: Exportable) -> None:
         self._work, self._thing = work, thing
 
     def __call__(self, *arguments: object) -> None:
         self._work(self._thing, *(each for each in arguments if isinstance(each, str)))
 
 
-def _writer(thing: Thing, suffix: str) -> Callable[[], bytes]:
+def _writer(thing: Exportable, suffix: str) -> Callable[[], bytes]:
     """Fetch what is to be written, now; give what turns it into bytes, later and in another thread."""
     if suffix == ".png":
         image = _image(thing)
@@ -196,26 +211,28 @@ def _writer(thing: Thing, suffix: str) -> Callable[[], bytes]:
         return lambda: drawing
     if suffix == ".csv":
         table = [tuple(row) for row in _table(thing)]
-        return lambda: comma_separated(table).encode("utf-8", "backslashreplace")  # names may be any bytes
+        return lambda: comma_separated(table).encode(
+            "utf-8", "backslashreplace"
+        )  # names may be any bytes
     text = _text(thing)
     return lambda: text.encode("utf-8", "backslashreplace")
 
 
-def _image(thing: Thing) -> QImage:
+def _image(thing: Exportable) -> QImage:
     image = thing.image() if thing.image is not None else None
     if image is None:
         raise ExportError(f"There is no {thing.title} to save yet.")
     return image
 
 
-def _table(thing: Thing) -> Table:
+def _table(thing: Exportable) -> Table:
     table = thing.table() if thing.table is not None else ()
     if len(table) < 2:  # nothing below the header
         raise ExportError(f"There is no {thing.title} to save yet.")
     return table
 
 
-def _text(thing: Thing) -> str:
+def _text(thing: Exportable) -> str:
     text = thing.text() if thing.text is not None else ""
     if not text:
         raise ExportError(f"There is no {thing.title} to save yet.")
@@ -269,9 +286,9 @@ def safe_name(name: str) -> str:
     return kept.strip(" .")[:80] or "export"
 
 
-def plot_thing(name: str, item: Any) -> Thing:
+def plot_thing(name: str, item: Any) -> Exportable:
     """Describe a plot of pyqtgraph."""
-    return Thing(name, "plot", image=lambda: plot_image(item), svg=lambda: plot_svg(item))
+    return Exportable(name, "plot", image=lambda: plot_image(item), svg=lambda: plot_svg(item))
 
 
 def plot_image(item: Any) -> QImage:

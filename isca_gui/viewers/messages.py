@@ -21,15 +21,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from isca_gui import theme
-from isca_gui.session import MOST_MESSAGES
+from isca_gui.session.session import MOST_MESSAGES
+from isca_gui.widgets import theme
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QResizeEvent
 
-    from isca_gui.actions import Actions
-    from isca_gui.jobs import JobRunner
-    from isca_gui.session import Message, Session
+    from isca_gui.jobs.actions import Actions
+    from isca_gui.jobs.runner import JobRunner
+    from isca_gui.session.session import Message, Session
 
 _MARKS = {"info": "i  note", "warning": "!  warning", "error": "✗  error"}
 _HINT = "Copy takes the selected line with its details."
@@ -103,7 +103,9 @@ class MessagesViewer(QWidget):
                     _colour(item)
 
     def _on_message_added(self, message: Message) -> None:
-        item = QTreeWidgetItem([f"{message.when:%H:%M:%S}", _MARKS.get(message.level, ""), message.text])
+        item = QTreeWidgetItem(
+            [f"{message.when:%H:%M:%S}", _MARKS.get(message.level, ""), message.text]
+        )
         item.setData(0, Qt.ItemDataRole.UserRole, message.details)
         item.setToolTip(2, message.text)
         item.setData(1, Qt.ItemDataRole.UserRole, message.level)
@@ -123,7 +125,9 @@ class MessagesViewer(QWidget):
         )
         self.copy_button.setEnabled(item is not None)
         self.copy_button.setToolTip(
-            "Copy the selected message with its details." if item is not None else "There is no message yet."
+            "Copy the selected message with its details."
+            if item is not None
+            else "There is no message yet."
         )
         self.hint.setText(_EMPTY if item is None else _HINT)
 

@@ -10,7 +10,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPen, QPixmap
 
-from isca_gui import theme
+from isca_gui.widgets import theme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -54,7 +54,9 @@ class LogAxis(pg.AxisItem):  # type: ignore[misc]
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
         """Write numbers as they are read."""
-        return [f"{10**value:.0e}" if not -4 < value < 5 else f"{10**value:.4g}" for value in values]
+        return [
+            f"{10**value:.0e}" if not -4 < value < 5 else f"{10**value:.4g}" for value in values
+        ]
 
 
 def make_plot(name: str, parent: QWidget, left: str, bottom: str, *, log: bool = False) -> Any:

@@ -17,27 +17,29 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from isca_gui import theme
-from isca_gui.core.distortions import mse
-from isca_gui.core.model import NotInvertible
-from isca_gui.core.ssim import ssim_map
-from isca_gui.flow import Flow, together
-from isca_gui.steady import SteadyLabel
-from isca_gui.viewers import layers, looks, run_data
-from isca_gui.viewers.canvas import PictureCanvas
+from isca_gui.core.distortion.distortions import mse
+from isca_gui.core.model.model import NotInvertible
+from isca_gui.core.pictures.ssim import ssim_map
+from isca_gui.viewers import view_settings
+from isca_gui.viewers.canvas import layers
+from isca_gui.viewers.canvas.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
-from isca_gui.viewers.export import Thing
-from isca_gui.viewers.viewer import Newest, NextStep, Viewer, need_run, zoom_buttons
+from isca_gui.viewers.export import Exportable
+from isca_gui.viewers.runs import run_data
+from isca_gui.viewers.viewer import LatestOnly, NextStep, Viewer, need_run, zoom_buttons
+from isca_gui.widgets import theme
+from isca_gui.widgets.flow_layout import Flow, together
+from isca_gui.widgets.quiet_widgets import SteadyLabel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PySide6.QtWidgets import QMenu
 
-    from isca_gui.actions import Actions
-    from isca_gui.core.model import Model
-    from isca_gui.jobs import JobRunner
-    from isca_gui.session import Session
-    from isca_gui.viewers.layers import Layer
+    from isca_gui.core.model.model import Model
+    from isca_gui.jobs.actions import Actions
+    from isca_gui.jobs.runner import JobRunner
+    from isca_gui.session.session import Session
+    from isca_gui.viewers.canvas.layers import Layer
 
 PANES = ("Original", "Reconstruction", "Difference", "SSIM map")
 _LIMIT = 0.25  # of the difference's scale: 64 grey levels; the same for all numbers of components
@@ -71,20 +73,23 @@ class ReconstructionViewer(Viewer):
         self, session: Session, jobs: JobRunner, actions: Actions, parent: QWidget | None = None
     ) -> None:
         super().__init__(session, jobs, actions, parent)
-        self._newest = Newest(jobs, "reconstruction", "Reconstructing", self)
+        self._newest = LatestOnly(jobs, "reconstruction", "Reconstructing", self)
         self._sources: list[tuple[str, Any]] = []
         self.rebuilt: Rebuilt | None = None
         self._model: Model | None = None
         self._build()
-        kept = {"source": looks.combo(self.source), "components": looks.slider(self.slider)}
-        self.looks.keep(**kept, view=looks.view(self.canvases[PANES[0]].view))
+        kept = {
+            "source": view_settings.combo(self.source),
+            "components": view_settings.slider(self.slider),
+        }
+        self.looks.keep(**kept, view=view_settings.view(self.canvases[PANES[0]].view))
         for signal in (session.run_selected, session.dataset_changed, session.tested_changed,
                        session.reference_changed, session.stale_changed):  # fmt: skip
-            signal.connect(self.outdated)
+            signal.connect(self.mark_dirty)
 
-    def needs(self) -> NextStep | None:
+    def missing_step(self) -> NextStep | None:
         """Need a trained model."""
-        return need_run(self.session, self.actions_)
+        return need_run(self.session, self._actions)
 
     def redraw(self) -> None:
         """Offer the pictures that the selected run fits, and show one."""
@@ -122,7 +127,9 @@ class ReconstructionViewer(Viewer):
             canvas.menu = _Menu(self, name, canvas)
         first.view.cursor_changed.connect(self._on_cursor_changed)
         self.bars = {name: ColourBar(f"Scale of {name}", self) for name in PANES[2:]}
-        self.bars["Difference"].set_scale(layers.DIVERGING["Blue – white – red"], -64, 64, "{:+.0f}")
+        self.bars["Difference"].set_scale(
+            layers.DIVERGING["Blue – white – red"], -64, 64, "{:+.0f}"
+        )
         self.bars["SSIM map"].set_scale(layers.SIMILARITY, 0, 1, "{:.2f}")
         grid = QGridLayout()
         grid.setSpacing(4)
@@ -162,7 +169,7 @@ class ReconstructionViewer(Viewer):
         row.addWidget(together(self, names["Components"], self.slider, self.count))
         row.push()
         row.addWidget(zoom_buttons(first, self))
-        things = [Thing(name.lower(), name.lower(), image=canvas.composed) for name, canvas in
+        things = [Exportable(name.lower(), name.lower(), image=canvas.composed) for name, canvas in
                   self.canvases.items()]  # fmt: skip
         row.addWidget(self.exporter.button(*things))
         return row
@@ -192,11 +199,15 @@ class ReconstructionViewer(Viewer):
             for number, entry in enumerate(self.session.dataset.entries):
                 style = theme.class_style(entry.label)
                 name = (
-                    f"{style.letter}  {style.title}, MSE {entry.achieved_mse:.1f}" if number else "Reference"
+                    f"{style.letter}  {style.title}, MSE {entry.achieved_mse:.1f}"
+                    if number
+                    else "Reference"
                 )
                 sources.append((name, self.session.dataset.pictures[number]))
         sources += [
-            (f"Test: {test.name}", test.picture) for test in self.session.tested if test.picture.shape == size
+            (f"Test: {test.name}", test.picture)
+            for test in self.session.tested
+            if test.picture.shape == size
         ]
         before, place = self.source.currentText(), self.source.currentIndex()
         if not 0 <= place < len(sources) or sources[place][0] != before:
@@ -215,7 +226,9 @@ class ReconstructionViewer(Viewer):
             return
         if not 0 <= place < len(self._sources):
             size = f"{model.grid.width}×{model.grid.height}"
-            self.figures.setText(f"There is no picture of {size} pixels, the size this model was trained on.")
+            self.figures.setText(
+                f"There is no picture of {size} pixels, the size this model was trained on."
+            )
             self._newest.forget()
             for canvas in self.canvases.values():
                 canvas.set_layer(None)
@@ -253,7 +266,9 @@ class _Menu:
         self._viewer, self._name, self._canvas = viewer, name, canvas
 
     def __call__(self) -> QMenu:
-        return self._viewer.exporter.menu(Thing(self._name, self._name.lower(), image=self._canvas.composed))
+        return self._viewer.exporter.menu(
+            Exportable(self._name, self._name.lower(), image=self._canvas.composed)
+        )
 
 
 if __name__ == "__main__":

@@ -9,17 +9,17 @@ from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from isca_gui.parts import LEFT_OUT
-from isca_gui.viewers.commands import classify_command
+from isca_gui.session.records import LEFT_OUT
+from isca_gui.viewers.cli_lines import classify_command
 from isca_gui.viewers.export import safe_name
-from isca_gui.viewers.vote_drawing import GUESS_FIRST
+from isca_gui.viewers.votes.drawing import GUESS_FIRST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from isca_gui.jobs import JobRunner
-    from isca_gui.session import Session
-    from isca_gui.viewers.vote_map import VoteMapViewer
+    from isca_gui.jobs.runner import JobRunner
+    from isca_gui.session.session import Session
+    from isca_gui.viewers.votes.vote_map import VoteMapViewer
 
 JOB = "reproduce"
 _NO_TEST = "No picture has been recognised yet. Open one in step 4."
@@ -28,7 +28,9 @@ _KNOWN = (
     "isca classify knows this picture, which was left out here, and would find itself. "
     "'isca evaluate MODEL' leaves out each training picture in turn."
 )
-_NO_MAP = "The map of this picture is not made yet. Wait until that has ended, or recognise it again."
+_NO_MAP = (
+    "The map of this picture is not made yet. Wait until that has ended, or recognise it again."
+)
 
 
 class Results(QObject):
@@ -72,9 +74,13 @@ class Results(QObject):
             return
 
         def make() -> Generator[Any, None, Any]:
-            from isca_gui.core import paper
+            from isca_gui.core.paper import reproduce
 
-            return (yield from paper.reproduce(reference.picture, folder, quick=quick, name=reference.name))
+            return (
+                yield from reproduce.reproduce(
+                    reference.picture, folder, quick=quick, name=reference.name
+                )
+            )
 
         self._jobs.start(JOB, "Reproducing the paper", make, done=self._on_reproduced)
 
@@ -124,5 +130,7 @@ class Results(QObject):
         if test is None or test.verdict is None:
             self._session.say("warning", _NO_TEST)
         elif test.recognition is None:  # a project's file holds verdicts only: see `recollect`
-            self._session.say("warning", _NO_RUN if self._session.run_of(test.run) is None else _NO_MAP)
+            self._session.say(
+                "warning", _NO_RUN if self._session.run_of(test.run) is None else _NO_MAP
+            )
         return test is not None and test.recognition is not None

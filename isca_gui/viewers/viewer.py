@@ -20,20 +20,20 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from isca_gui.edits import commit_typed
-from isca_gui.steady import as_it_is
+from isca_gui.session.undo import commit_typed
 from isca_gui.viewers.export import Exporter
-from isca_gui.viewers.looks import Looks
+from isca_gui.viewers.view_settings import ViewSettings
+from isca_gui.widgets.quiet_widgets import as_it_is
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from PySide6.QtGui import QShowEvent
 
-    from isca_gui.actions import Actions
-    from isca_gui.jobs import JobRunner
-    from isca_gui.session import Session
-    from isca_gui.viewers.canvas import PictureCanvas
+    from isca_gui.jobs.actions import Actions
+    from isca_gui.jobs.runner import JobRunner
+    from isca_gui.session.session import Session
+    from isca_gui.viewers.canvas.canvas import PictureCanvas
 
 
 _NUMBERS = itertools.count(1)
@@ -61,9 +61,9 @@ class Viewer(QWidget):
     ) -> None:
         super().__init__(parent)
         self.setObjectName(f"viewer-{self.TITLE.lower().replace(' ', '-')}")
-        self.session, self.jobs, self.actions_ = session, jobs, actions
+        self.session, self.jobs, self._actions = session, jobs, actions
         self.exporter = Exporter(session, jobs, self)
-        self.looks = Looks()
+        self.looks = ViewSettings()
         self._outdated, self._behind = True, False
         self._empty = _EmptyPage(self)
         self.content = QWidget(self)
@@ -83,16 +83,16 @@ class Viewer(QWidget):
         """Draw what the session holds."""
         raise NotImplementedError
 
-    def needs(self) -> NextStep | None:
+    def missing_step(self) -> NextStep | None:
         """Give what is missing, or None where there is something to see."""
         raise NotImplementedError
 
     def look_as(self, values: Mapping[str, Any]) -> None:
         """Look as a project has it, as soon as there is something to see."""
         self.looks.ask(values)
-        self.outdated()
+        self.mark_dirty()
 
-    def outdated(self, *_: object) -> None:
+    def mark_dirty(self, *_: object) -> None:
         """Draw anew: when the change is complete if it is seen, else when it is shown."""
         self._outdated = True
         self._on_settled()
@@ -104,18 +104,18 @@ class Viewer(QWidget):
 
     def _on_settled(self) -> None:
         if self.in_sight and not self.session.changing:
-            self.catch_up()
+            self.refresh_if_dirty()
 
     def on_dock_visibility_changed(self, visible: bool) -> None:
         """Draw what has changed while another tab was in front."""
         self._behind = not visible
         if visible:
-            self.catch_up()
+            self.refresh_if_dirty()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Draw what has changed meanwhile."""
         super().showEvent(event)
-        self.catch_up()
+        self.refresh_if_dirty()
 
     def changeEvent(self, event: QEvent) -> None:
         """Follow a change between light and dark."""
@@ -126,7 +126,7 @@ class Viewer(QWidget):
     def restyle(self) -> None:
         """Take the colours of the theme; plots have their own and need to be told."""
 
-    def catch_up(self) -> None:
+    def refresh_if_dirty(self) -> None:
         """Draw what has changed since it was last seen."""
         if not self._outdated:
             return
@@ -134,7 +134,7 @@ class Viewer(QWidget):
         if not self._ready:
             self._ready = True
             self.restyle()
-        step = self.needs()
+        step = self.missing_step()
         if step is not None:
             self._empty.show_step(step, self.jobs)
         self._stack.setCurrentWidget(self._empty if step is not None else self._area)
@@ -147,7 +147,7 @@ class Viewer(QWidget):
             self._empty.update_button(self.jobs)
 
 
-class Newest(QObject):
+class LatestOnly(QObject):
     """Jobs of one sort of which only the newest matters, without starving: the one at work is let to end."""
 
     def __init__(self, jobs: JobRunner, name: str, title: str, parent: QObject) -> None:

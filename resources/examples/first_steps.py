@@ -7,9 +7,12 @@ Takes some seconds and writes one file, `copy.jpg`, where you are. The last cell
 """
 
 # %% A reference picture, as grey float32 from 0 to 1. `image.read("photo.jpg")` reads your own.
-from isca_gui.core import dataset, evaluation, image, samples, training
+from isca_gui.core.distortion import dataset
+from isca_gui.core.model import training
+from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
-from isca_gui.core.recognition import Recogniser
+from isca_gui.core.recognition import evaluation
+from isca_gui.core.recognition.recogniser import Recogniser
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 
 reference = image.read(samples.resolve("sample:coins"))
@@ -34,18 +37,26 @@ Image.fromarray((255 * reference).round().astype("uint8")).save("copy.jpg", qual
 # %% What was done to it, where, how strongly, and how sure are we?
 found = Recogniser(model).recognise(image.read("copy.jpg"))
 print("verdict:", found.verdict.sentence)
-votes = found.winner.reshape(found.grid.rows, found.grid.columns)  # index into found.classes, −1 undecided
+votes = found.winner.reshape(
+    found.grid.rows, found.grid.columns
+)  # index into found.classes, −1 undecided
 print("first votes:", ", ".join(found.classes[vote] if vote >= 0 else "?" for vote in votes[0, :6]))
 
 # %% How good is the model? Every training picture recognised with all others. With so few levels the nearest
 # one is far away; the default dataset has twenty.
 score = run(evaluation.leave_one_out(model))
-print(f"leave-one-out: {score.accuracy:.0%} of the pictures, {score.block_accuracy:.0%} of their blocks")
+print(
+    f"leave-one-out: {score.accuracy:.0%} of the pictures, {score.block_accuracy:.0%} of their blocks"
+)
 
 # %% The same method as a scikit-learn estimator: each row is one block in one picture.
-from isca_gui.core.blocks import BlockGrid
-from isca_gui.core.estimators import ISCA
+from isca_gui.core.model.estimators import ISCA
+from isca_gui.core.pictures.blocks import BlockGrid
 
-blocks = BlockGrid(*reference.shape).split_stack(made.pictures)[100]  # (picture, pixel) of one block
+blocks = BlockGrid(*reference.shape).split_stack(made.pictures)[
+    100
+]  # (picture, pixel) of one block
 estimator = ISCA(n_components=4).fit(blocks)
-print(f"estimator: objective {estimator.objective_:.4f}, projections {estimator.transform(blocks).shape}")
+print(
+    f"estimator: objective {estimator.objective_:.4f}, projections {estimator.transform(blocks).shape}"
+)

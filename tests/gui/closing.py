@@ -19,7 +19,16 @@ from isca_gui.core.settings import DatasetSpec, TrainingSettings
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MOMENTS = ("start", "generating", "preview", "admm", "kernel", "recognising", "stopping", "evaluating")
+MOMENTS = (
+    "start",
+    "generating",
+    "preview",
+    "admm",
+    "kernel",
+    "recognising",
+    "stopping",
+    "evaluating",
+)
 _SPEC = DatasetSpec(kinds=("blur", "jpeg", "gaussian-noise"), levels=(100.0, 300.0, 600.0))
 _KERNEL = TrainingSettings(method="kernel-isca", kernel="rbf", epochs=1000)
 
@@ -53,14 +62,23 @@ class Driver:
         if moment == "generating":
             return [ready, generate, (lambda: jobs.running("dataset"), lambda: None)]
         if moment == "kernel":
-            return [restore, ready, generate, train, (lambda: jobs.running("training"), lambda: None)]
+            return [
+                restore,
+                ready,
+                generate,
+                train,
+                (lambda: jobs.running("training"), lambda: None),
+            ]
         if moment in ("admm", "stopping"):
             stop = [(lambda: True, trainer.stop_button.click)] if moment == "stopping" else []
             return [restore, ready, generate, train, learning, *stop]
         begun = [restore, ready, generate, train, trained]
         if moment == "recognising":
-            mystery = (lambda: window.recognise_panel.mystery_button.isEnabled(), window.commands_.mystery)
-            return [*begun, mystery, (lambda: True, window.commands_.mystery)]
+            mystery = (
+                lambda: window.recognise_panel.mystery_button.isEnabled(),
+                window.menu_actions.mystery,
+            )
+            return [*begun, mystery, (lambda: True, window.menu_actions.mystery)]
         return [*begun, (lambda: bool(jobs.jobs()), lambda: None)]
 
     def _on_timer(self) -> None:

@@ -20,24 +20,27 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from isca_gui import app as program
-from isca_gui import theme, work_files
-from isca_gui.actions import Actions
-from isca_gui.core import dataset, image, samples, training
+from isca_gui.core.distortion import dataset
+from isca_gui.core.model import training
+from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
-from isca_gui.jobs import JobRunner, StepThread
-from isca_gui.preferences import Preferences
-from isca_gui.session import Reference, Session
+from isca_gui.jobs.actions import Actions
+from isca_gui.jobs.runner import JobRunner, StepThread
+from isca_gui.projects import project_io
+from isca_gui.session.preferences import Preferences
+from isca_gui.session.session import Reference, Session
+from isca_gui.widgets import theme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from isca_gui.core.dataset import Dataset
-    from isca_gui.core.model import Model
-    from isca_gui.main_window import MainWindow
+    from isca_gui.core.distortion.dataset import Dataset
+    from isca_gui.core.model.model import Model
     from isca_gui.viewers.viewer import Viewer
+    from isca_gui.window.main_window import MainWindow
 
 SIDE = 64
 LEVELS = (100.0, 400.0)
@@ -52,7 +55,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "tests/gui" in item.path.as_posix():
             item.add_marker(pytest.mark.qt_log_level_fail("WARNING"))
             item.add_marker(
-                pytest.mark.qt_log_ignore(r"does not support (propagateSizeHints|raise)", extend=True)
+                pytest.mark.qt_log_ignore(
+                    r"does not support (propagateSizeHints|raise)", extend=True
+                )
             )
 
 
@@ -93,14 +98,20 @@ def _nothing_is_left_behind(qapp: QApplication) -> Iterator[None]:
     qapp.sendPostedEvents(None, 52)  # deferred deletions
     qapp.processEvents()
     left = alive(QThread, QTimer)
-    running = [it for it in left if isinstance(it, QThread) and it.isRunning() and it is not qapp.thread()]
+    running = [
+        it for it in left if isinstance(it, QThread) and it.isRunning() and it is not qapp.thread()
+    ]
     assert not running, f"threads left running: {running}"
-    active = [it for it in left if isinstance(it, QTimer) and id(it) not in timers and it.isActive()]
+    active = [
+        it for it in left if isinstance(it, QTimer) and id(it) not in timers and it.isActive()
+    ]
     assert not active, f"timers left active: {active}"
     shown = [it for it in qapp.topLevelWidgets() if it.isVisible() and id(it) not in windows]
     assert not shown, f"windows left open: {shown}"
     for thread in set(threading.enumerate()) - threads:
-        if not thread.name.startswith("Dummy-"):  # Python's names for Qt's threads, which are looked at above
+        if not thread.name.startswith(
+            "Dummy-"
+        ):  # Python's names for Qt's threads, which are looked at above
             thread.join(60)  # nice, beside others that are not
             assert not thread.is_alive(), f"thread left running: {thread}"
 
@@ -136,7 +147,9 @@ def click_heading(viewer: Any, column: int) -> None:
     """Click a heading of a viewer's table."""
     header = viewer.table.horizontalHeader()
     place = header.sectionViewportPosition(column) + header.sectionSize(column) // 2
-    QTest.mouseClick(header.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(place, header.height() // 2))
+    QTest.mouseClick(
+        header.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(place, header.height() // 2)
+    )
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -213,14 +226,14 @@ def with_run(with_dataset: Studio, model: Model) -> Studio:
 @pytest.fixture
 def saves_may_go_on(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     """Hold saves that begin while it is cleared: else one may be done before it is told to stop."""
-    go_on, whole = threading.Event(), work_files.save
+    go_on, whole = threading.Event(), project_io.save
     go_on.set()
 
     def held(*words: Any, **more: Any) -> Any:
         go_on.wait(60)
         return (yield from whole(*words, **more))
 
-    monkeypatch.setattr(work_files, "save", held)
+    monkeypatch.setattr(project_io, "save", held)
     return go_on
 
 
@@ -284,7 +297,9 @@ def still(qtbot: QtBot, window: MainWindow) -> None:
         qtbot.wait(50)
         return not window._settle.isActive() and window.layout_text() == before
 
-    qtbot.waitUntil(lambda: not window._settle.isActive())  # to read them earlier may share the room out
+    qtbot.waitUntil(
+        lambda: not window._settle.isActive()
+    )  # to read them earlier may share the room out
     qtbot.waitUntil(lie_still)
 
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tests.places import ROOT
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
 
 TOOLS = ("Xvfb", "xdotool", "openbox")
 SIZE = (1280, 800)
-ROOT = Path(__file__).parent.parent.parent
 
 
 def missing_tools() -> list[str]:
@@ -61,7 +62,13 @@ class Screen:
         """Read what is on the screen from the file that Xvfb keeps it in (XWD)."""
         raw = (self._folder / "Xvfb_screen0").read_bytes()
         header = struct.unpack(">25I", raw[:100])
-        size, width, height, per_line, colours = header[0], header[4], header[5], header[12], header[19]
+        size, width, height, per_line, colours = (
+            header[0],
+            header[4],
+            header[5],
+            header[12],
+            header[19],
+        )
         start = size + 12 * colours
         rows = np.frombuffer(raw, np.uint8, height * per_line, start).reshape(height, per_line)
         return np.ascontiguousarray(rows[:, : 4 * width].reshape(height, width, 4)[..., 2::-1])
@@ -84,7 +91,9 @@ def screen(folder: Path) -> Iterator[Screen]:
         "-nolisten",
         "tcp",
     ]
-    server = subprocess.Popen(command, pass_fds=[write], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen(
+        command, pass_fds=[write], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     os.close(write)
     try:
         with os.fdopen(read) as stream:
@@ -142,7 +151,9 @@ class Program:
         """Wait until something is so; gives what `ready` gives."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
-            assert self.process.poll() is None, f"the program ended while waiting for {what}:\n{self.heard}"
+            assert self.process.poll() is None, (
+                f"the program ended while waiting for {what}:\n{self.heard}"
+            )
             assert not self.heard, self.heard
             found = self.state and ready(self.state)
             if found:
@@ -152,7 +163,9 @@ class Program:
 
     def summary(self) -> str:
         state = dict(self.state)
-        return json.dumps({key: state.get(key) for key in ("focus", "dialog", "jobs", "messages", "tested")})
+        return json.dumps(
+            {key: state.get(key) for key in ("focus", "dialog", "jobs", "messages", "tested")}
+        )
 
     def rest(self) -> None:
         """Wait until nothing is under way and the positions are those shown."""

@@ -14,10 +14,10 @@ from PySide6.QtCore import QPoint, QRect, QTimer
 from PySide6.QtWidgets import QApplication, QMenu, QTabBar, QWidget
 
 from isca_gui import app
-from isca_gui.viewers.matrix import ConfusionMatrix
+from isca_gui.viewers.confusion.matrix import ConfusionMatrix
 
 if TYPE_CHECKING:
-    from isca_gui.main_window import MainWindow
+    from isca_gui.window.main_window import MainWindow
 
 INTERVAL = 60  # milliseconds
 
@@ -51,12 +51,18 @@ def widgets() -> dict[str, list[int]]:
 
 
 def tabs() -> dict[str, list[int]]:
-    bars = [bar for bar in QApplication.allWidgets() if isinstance(bar, QTabBar) and bar.isVisible()]
-    return {bar.tabText(n): rectangle(bar, bar.tabRect(n)) for bar in bars for n in range(bar.count())}
+    bars = [
+        bar for bar in QApplication.allWidgets() if isinstance(bar, QTabBar) and bar.isVisible()
+    ]
+    return {
+        bar.tabText(n): rectangle(bar, bar.tabRect(n)) for bar in bars for n in range(bar.count())
+    }
 
 
 def menu_lines() -> dict[str, list[int]]:
-    menus = [menu for menu in QApplication.allWidgets() if isinstance(menu, QMenu) and menu.isVisible()]
+    menus = [
+        menu for menu in QApplication.allWidgets() if isinstance(menu, QMenu) and menu.isVisible()
+    ]
     return {
         action.text().replace("&", ""): rectangle(menu, menu.actionGeometry(action))
         for menu in menus
@@ -72,7 +78,9 @@ def cells() -> list[list[Any]]:
             for row, column in zip(*matrix.counts.nonzero(), strict=True):
                 place = matrix.cell_rect(int(row), int(column)).toRect()
                 count = int(matrix.counts[row, column])
-                found.append([matrix.classes[row], matrix.columns[column], count, rectangle(matrix, place)])
+                found.append(
+                    [matrix.classes[row], matrix.columns[column], count, rectangle(matrix, place)]
+                )
     return found
 
 

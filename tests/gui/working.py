@@ -62,7 +62,7 @@ class Worker:
         session.restore(
             SPEC, TrainingSettings(epochs=1_000_000, solver=self._random.choice(["admm", "direct"]))
         )
-        self.window.commands_.generate()
+        self.window.menu_actions.generate()
         self._next = self._train
         return True
 
@@ -71,8 +71,10 @@ class Worker:
         if session.dataset is None or session.live is not None:
             return False
         method, kernel = self._random.choice([("isca", "linear"), ("kernel-isca", "rbf")])
-        session.set_settings(TrainingSettings(method, session.settings.solver, kernel, epochs=1_000_000))
-        self.window.commands_.train()
+        session.set_settings(
+            TrainingSettings(method, session.settings.solver, kernel, epochs=1_000_000)
+        )
+        self.window.menu_actions.train()
         self._stop_at = time.monotonic() + self._random.uniform(0.3, 2.5)
         self._next = self._stop
         return True
@@ -81,14 +83,14 @@ class Worker:
         live = self.window.session.live
         if live is not None and (not live.steps or time.monotonic() < self._stop_at):
             return False
-        self.window.commands_.stop_training()  # unless it has converged
+        self.window.menu_actions.stop_training()  # unless it has converged
         self._next = self._recognise
         return True
 
     def _recognise(self) -> bool:
         if self.window.session.live is not None:
             return False
-        self.window.commands_.mystery()
+        self.window.menu_actions.mystery()
         self._next = self._train
         return True
 

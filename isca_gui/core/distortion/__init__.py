@@ -1,0 +1,1 @@
+"""Distortions at exact MSE levels, and the datasets made of them."""

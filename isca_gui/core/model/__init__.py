@@ -1,0 +1,1 @@
+"""Trained models: training, projection, reconstruction, and their files."""

@@ -1,0 +1,113 @@
+"""What is compared by nearest neighbour: a few numbers per block and picture.
+
+The paper compares the coordinates in the subspace only, Uᵀx or Θᵀk: `structural`. `extended` adds three
+numbers: the block's mean (times √q, so that it weighs what it does in pixels), the length of what lies
+outside the subspace, and that part's 4-norm, which a few wrong pixels raise more than many slightly wrong
+ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isca_gui.core.parallel import Tick, Workers
+from isca_gui.core.pictures.blocks import centre
+from isca_gui.core.progress import Progress
+from isca_gui.core.solvers.problem import block_pieces
+from isca_gui.core.solvers.vector_width import PIECE
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from numpy.typing import NDArray
+
+    from isca_gui.core.model.model import Model
+
+DESCRIPTORS = {
+    "extended": "coordinates in the subspace, mean, and two norms of what lies outside it",
+    "structural": "coordinates in the subspace only, as in the paper",
+}
+DESCRIBING = "describing the pictures"
+EXTRA = 3  # numbers that `extended` adds
+
+
+def describe(model: Model, pictures: NDArray[Any]) -> NDArray[np.float32]:
+    """Describe pictures (image, height, width) as (block, image, p + 3)."""
+    found = np.empty(_shape(model, pictures), np.float32)
+    known = iter(()) if model.kernel is None else block_pieces(model.kernel.pictures, model.grid)
+    for index, blocks in enumerate(block_pieces(pictures, model.grid)):
+        _fill(found, model, index * PIECE, blocks, next(known, None))
+    return found
+
+
+def describe_training(
+    model: Model, pictures: NDArray[Any], workers: Workers
+) -> Generator[Tick, bool | None, NDArray[np.float32]]:
+    """Do the same for all training pictures, on all threads; it cannot be stopped: the model needs it."""
+    found = np.empty(_shape(model, pictures), np.float32)
+    size = model.grid.columns * max(1, -(-PIECE // model.grid.columns))  # whole rows of blocks
+
+    def work(low: int, high: int) -> None:
+        top, bottom = (place // model.grid.columns * model.grid.side for place in (low, high))
+        blocks = model.grid.split_rows(pictures, top, bottom)
+        known = (
+            None
+            if model.kernel is None
+            else model.grid.split_rows(model.kernel.pictures, top, bottom)
+        )
+        _fill(found, model, low, blocks, known)
+
+    yield Tick(0, 1, DESCRIBING)
+    model.basis  # noqa: B018 - worked out once, not by every thread
+    for tick in workers.each(work, model.grid.count, size):  # its answer is not passed on
+        yield replace(tick, what=DESCRIBING)
+    return found
+
+
+def describe_all(
+    model: Model, pictures: NDArray[Any], what: str, threads: int | None = None
+) -> Generator[Progress, None, NDArray[np.float32]]:
+    """Do the same as a task of its own, which says `what` it does."""
+    workers = Workers(threads)
+    task = describe_training(model, pictures, workers)
+    try:
+        while True:
+            tick = next(task)
+            yield Progress(tick.done, tick.total, what)
+    except StopIteration as end:
+        found: NDArray[np.float32] = end.value
+        return found
+    finally:
+        task.close()
+        workers.close()
+
+
+def _shape(model: Model, pictures: NDArray[Any]) -> tuple[int, int, int]:
+    return model.grid.count, len(pictures), model.settings.components + EXTRA
+
+
+@np.errstate(under="ignore")  # what rounding leaves may vanish: beside one grey level it is nothing
+def _fill(
+    found: NDArray[np.float32],
+    model: Model,
+    start: int,
+    blocks: NDArray[Any],
+    known: NDArray[Any] | None,
+) -> None:
+    """Describe some blocks (block, image, pixel) in their place among all."""
+    here = slice(start, start + len(blocks))
+    inside = model.project(blocks, here, known)
+    outside, means = centre(blocks)
+    if model.kernel is None:
+        if model.offset is not None:
+            outside -= model.offset[here, None]
+        outside -= inside @ np.swapaxes(model.basis[here], 1, 2)
+    p = inside.shape[2]
+    found[here, :, :p] = inside
+    found[here, :, p] = means * np.sqrt(model.grid.pixels)
+    squares = np.square(outside)
+    found[here, :, p + 1] = np.sqrt(squares.sum(axis=-1))
+    found[here, :, p + 2] = np.sqrt(np.sqrt(np.square(squares).sum(axis=-1)))

@@ -1,0 +1,168 @@
+"""A trained model: subspaces of all blocks, ready to project, reconstruct and be looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isca_gui.core.pictures.blocks import BlockGrid, centre
+from isca_gui.core.solvers import kernels
+from isca_gui.core.solvers.numpy_epochs import polar
+from isca_gui.core.solvers.problem import block_pieces, kernel_settings
+from isca_gui.core.solvers.vector_width import PIECE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from numpy.typing import NDArray
+
+    from isca_gui.core.parallel import Tick, Workers
+    from isca_gui.core.settings import TrainingSettings
+    from isca_gui.core.solvers.problem import Problem
+    from isca_gui.core.solvers.steps import State, Step
+
+    Array = NDArray[np.floating[Any]]
+
+
+class NotInvertible(Exception):
+    """A kernel model has no way back to pixels."""
+
+
+@dataclass(frozen=True, eq=False)
+class KernelPart:
+    """What a kernel model carries besides: its training pictures and Θ (block, image, p).
+
+    Θ belongs to the orthonormalised basis: a new block x is projected to Θᵀk(x).
+    """
+
+    pictures: NDArray[np.float32]
+    theta: Array
+    self_similarity: NDArray[np.float64]
+    column_means: NDArray[np.float64]
+    eigenvalues: Array
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingExamples:
+    """What a model remembers of its training pictures: labels, MSE, and descriptors (block, image, p + 3).
+
+    A training that was stopped must answer at once: its descriptors are worked out when first asked for.
+    """
+
+    labels: tuple[str, ...]
+    levels: tuple[float, ...]
+    source: NDArray[np.float32] | Callable[[], NDArray[np.float32]]
+
+    @cached_property
+    def descriptors(self) -> NDArray[np.float32]:
+        """Descriptors of all training pictures (block, image, p + 3)."""
+        return self.source() if callable(self.source) else self.source
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """Subspaces of all blocks.
+
+    `state` holds U, V, J (block, q, p) of ISCA, or A = ΔΘ, W, J (block, coordinate, p) of kernel ISCA.
+    `basis` is U (or A) orthonormalised: it is what projects and reconstructs. `offset` (block, q) is taken
+    away before (PCA's mean over the images; zero for ISCA).
+    """
+
+    settings: TrainingSettings
+    grid: BlockGrid
+    state: State
+    end: str
+    steps: tuple[Step, ...] = ()
+    offset: Array | None = None
+    kernel: KernelPart | None = None
+    dataset: str = ""  # digest of the training data
+    known: TrainingExamples | None = None
+
+    @cached_property
+    def basis(self) -> Array:
+        """U (or A) orthonormalised, (block, q, p); worked out when first asked for."""
+        result = np.empty_like(self.state.u)
+        for low in range(0, len(result), PIECE):
+            result[low : low + PIECE] = polar(self.state.u[low : low + PIECE])
+        return result
+
+    @np.errstate(under="ignore")  # what rounding leaves may vanish
+    def transform(self, pictures: NDArray[Any]) -> Array:
+        """Project pictures (image, height, width) to (block, image, component)."""
+        projected = np.empty(
+            (self.grid.count, len(pictures), self.basis.shape[2]), self.basis.dtype
+        )
+        known = iter(()) if self.kernel is None else block_pieces(self.kernel.pictures, self.grid)
+        for index, blocks in enumerate(block_pieces(pictures, self.grid)):
+            here = slice(index * PIECE, index * PIECE + len(blocks))
+            projected[here] = self.project(blocks, here, next(known, None))
+        return projected
+
+    @np.errstate(under="ignore")  # what rounding leaves may vanish
+    def reconstruct(
+        self, picture: NDArray[Any], components: int | None = None
+    ) -> NDArray[np.float32]:
+        """Project a picture and come back: UUᵀx with the block's mean put back.
+
+        `components` limits the number of basis vectors used; they have no order of importance in ISCA.
+        """
+        if self.kernel is not None:
+            raise NotInvertible(
+                "A kernel model cannot reconstruct: ΘΘᵀk has one number per training picture, not per pixel. "
+                "Train ISCA or PCA to see reconstructions."
+            )
+        centred, means = centre(self.grid.split(picture))
+        basis = self.basis[:, :, :components].astype(np.float64)
+        offset = 0.0 if self.offset is None else self.offset
+        inside = np.einsum("bqp,bq->bp", basis, centred - offset)
+        blocks = np.einsum("bqp,bp->bq", basis, inside) + offset + means[:, None]
+        return self.grid.join(blocks).astype(np.float32)
+
+    def basis_picture(self, which: str, component: int) -> NDArray[np.float32]:
+        """Put one column of U, V or J of every block together in picture form."""
+        if self.kernel is not None:
+            raise NotInvertible(
+                "The variables of a kernel model have one number per training picture, not per pixel, so "
+                "there is no picture of them."
+            )
+        matrices = {"U": self.state.u, "V": self.state.v, "J": self.state.j}[which]
+        return self.grid.join(matrices[:, :, component]).astype(np.float32)
+
+    def project(self, blocks: NDArray[Any], here: slice, known: NDArray[Any] | None) -> Array:
+        """Project blocks (block, image, pixel) of the grid's part `here`; `known` are its training blocks."""
+        if self.kernel is None or known is None:
+            centred = centre(blocks)[0]
+            if self.offset is not None:
+                centred -= self.offset[here, None]
+            return np.asarray(centred @ self.basis[here])
+        part = self.kernel
+        fitted = kernels.Mercer(
+            self.basis[here],
+            part.eigenvalues[here],
+            part.self_similarity[here],
+            part.column_means[here],
+        )
+        near, _ = kernels.similarities(blocks, known, fitted, kernel_settings(self.settings))
+        return np.asarray(near @ part.theta[here])
+
+
+def kernel_part(
+    pictures: NDArray[np.float32], problem: Problem, u: Array, workers: Workers
+) -> Generator[Tick, bool | None, KernelPart]:
+    """Recover Θ = ΨΥ^(−½)B = ΔᵀΥ⁻¹B of the orthonormalised basis B in Mercer coordinates."""
+    fitted = problem.mercer
+    assert fitted is not None
+    values = fitted.eigenvalues
+    inverse = np.divide(1, values, out=np.zeros_like(values), where=values > 0)
+    theta = np.empty((problem.count, problem.images, u.shape[2]), u.dtype)
+
+    def work(index: int, _: int) -> None:
+        here = problem.slices[index]
+        theta[here] = problem.piece(index) @ (inverse[here, :, None] * polar(u[here]))
+
+    for tick in workers.each(work, len(problem.slices), 1):  # noqa: UP028
+        yield tick  # its answer is not passed on, as `yield from` would: the model to be kept needs Θ
+    return KernelPart(pictures, theta, fitted.self_similarity, fitted.column_means, values)

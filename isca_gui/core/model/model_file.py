@@ -1,0 +1,309 @@
+"""Model files (`.isca`): safetensors with a manifest and a checksum, written whole or not at all.
+
+A file is read only if it is, byte for byte, what `save_model` would write for its contents, so nothing in it
+can be altered unseen. `sha256` in the metadata is that of the whole file with 64 zeros in its own place.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import re
+import stat
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isca_gui.core.model import model_manifest as manifests
+from isca_gui.core.model.descriptor import EXTRA
+from isca_gui.core.model.model import KernelPart, Model, TrainingExamples
+from isca_gui.core.settings import SettingsError
+from isca_gui.core.solvers.steps import State
+from isca_gui.core.storage import files
+from isca_gui.core.storage.json_types import Fault, refuse_constant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from io import BufferedReader
+
+    from numpy.typing import NDArray
+
+    from isca_gui.core.model.model_manifest import Record
+
+    Array = NDArray[np.floating[Any]]
+
+SUFFIX = ".isca"
+SCHEMA = 1
+_MOST_BYTES = 16 * 2**30
+_MOST_HEADER = 64 * 2**20  # below the 100 MB that other readers of safetensors allow
+_UNSIGNED = "0" * 64
+
+# Wide types first, so that every tensor is aligned.
+_TYPES: dict[str, np.dtype[Any]] = {name: np.dtype(f"<f{size}") for name, size in
+                                    (("F64", 8), ("F32", 4), ("F16", 2))}  # fmt: skip
+_PRECISIONS = {"float64": "F64", "float32": "F32"}
+# b blocks, r coordinates, p components, q pixels of a block, n training pictures of height h and width w,
+# d numbers of a descriptor.
+_SHAPES = {
+    "u": "brp", "v": "brp", "j": "brp", "lengths": "b", "offset": "bq", "pictures": "nhw", "theta": "bnp",
+    "self_similarity": "bn", "column_means": "bn", "eigenvalues": "br", "descriptors": "bnd",
+}  # fmt: skip
+_STATE, _OPTIONAL = ("u", "v", "j"), "lengths"
+_KNOWN = "descriptors"
+_KERNEL = tuple(field.name for field in fields(KernelPart) if field.init)
+
+
+class ModelFileError(Exception):
+    """A model file cannot be read or written; the message says what, which file, and what to do."""
+
+
+class _Newer(Exception):
+    """The file is of a schema that this program does not know yet."""
+
+
+@dataclass(frozen=True)
+class _Spec:
+    """Type and shape of a tensor as the header names them."""
+
+    kind: str
+    shape: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape) * _TYPES[self.kind].itemsize
+
+
+def save_model(path: str | os.PathLike[str], model: Model) -> None:
+    """Write a model file; the same model gives the same bytes. Kept copies of the basis are left out."""
+    try:
+        tensors = _tensors(model)
+        specs = {name: _spec(name, tensor) for name, tensor in tensors.items()}
+        manifest = manifests.write(model)
+        _check_tensors(specs, manifests.read(manifest))
+        _check_finite(tensors)
+        data = [tensors[name].data.cast("B") for name in _order(specs)]
+        if len(_header(specs, manifest, _UNSIGNED)) > _MOST_HEADER:
+            raise Fault("its history is too long")
+    except (ValueError, TypeError, OverflowError) as error:
+        raise ModelFileError(
+            f"The model cannot be saved as '{os.fspath(path)}': {error}. Train it anew."
+        ) from error
+    digest = _digest(_header(specs, manifest, _UNSIGNED), data)
+    try:
+        with files.replacing(path) as stream:
+            stream.write(_header(specs, manifest, digest))
+            for part in data:
+                stream.write(part)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ModelFileError(
+            f"Cannot write model file '{os.fspath(path)}': {reason}. Choose another place."
+        ) from error
+
+
+def load_model(path: str | os.PathLike[str]) -> Model:
+    """Read a model file; whatever is wrong with it is one `ArchiveError`."""
+    name = os.fspath(path)
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would keep us waiting for ever
+            raise Fault("it is not a file")
+        with open(path, "rb") as stream:
+            return _read(stream)
+    except OSError as error:
+        raise ModelFileError(
+            f"Cannot read model file '{name}': {error.strerror or error}. Choose a file ending in {SUFFIX}."
+        ) from error
+    except _Newer as error:
+        raise ModelFileError(
+            f"'{name}' was written by a newer ISCA Studio (format {error}; this one knows up to {SCHEMA}). "
+            "Update the program to open it."
+        ) from error
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
+        reason = error if isinstance(error, Fault | SettingsError) else "its contents make no sense"
+        raise ModelFileError(
+            f"'{name}' is not a sound model file ({reason}). Take another copy of it or train the model anew."
+        ) from error
+
+
+# --- writing ------------------------------------------------------------------------------------------------
+
+
+def _tensors(model: Model) -> dict[str, Array]:
+    """Collect a model's arrays under their names in the file, little-endian and contiguous."""
+    state, kernel = model.state, model.kernel
+    found: dict[str, Array | None] = {"u": state.u, "v": state.v, "j": state.j}
+    found |= {"lengths": state.lengths, "offset": model.offset}
+    found |= {_KNOWN: model.known.descriptors if model.known is not None else None}
+    if kernel is not None:
+        found |= {name: getattr(kernel, name) for name in _KERNEL}
+    return {
+        name: np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
+        for name, array in found.items()
+        if array is not None
+    }
+
+
+def _spec(name: str, tensor: Array) -> _Spec:
+    kinds = [kind for kind, dtype in _TYPES.items() if dtype == tensor.dtype]
+    if not kinds:
+        raise Fault(f"{name} is of type {tensor.dtype}, which has no place in a model")
+    return _Spec(kinds[0], tensor.shape)
+
+
+# --- the header, the same for writing and reading -----------------------------------------------------------
+
+
+def _order(specs: Mapping[str, _Spec]) -> list[str]:
+    """Put wide types first."""
+    return sorted(specs, key=lambda name: (-_TYPES[specs[name].kind].itemsize, name))
+
+
+def _header(specs: Mapping[str, _Spec], manifest: str, digest: str) -> bytes:
+    """Give all bytes before the tensors: length, JSON, and spaces up to a multiple of eight."""
+    metadata = {"schema": str(SCHEMA), "manifest": manifest, "sha256": digest}
+    document: dict[str, object] = {"__metadata__": metadata}
+    offset = 0
+    for name in _order(specs):
+        spec = specs[name]
+        ends = [offset, offset + spec.size]
+        document[name] = {"dtype": spec.kind, "shape": list(spec.shape), "data_offsets": ends}
+        offset += spec.size
+    text = json.dumps(document, separators=(",", ":")).encode("ascii")
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text
+
+
+def _digest(header: bytes, data: Iterable[memoryview]) -> str:
+    state = hashlib.sha256(header)
+    for part in data:
+        state.update(part)
+    return state.hexdigest()
+
+
+def _check_tensors(specs: Mapping[str, _Spec], record: Record) -> None:
+    """Compare names, types and shapes with what the settings and the grid ask for."""
+    settings, grid = record.settings, record.grid
+    wanted = {*_STATE, *(_KERNEL if settings.uses_kernel else ())}
+    wanted |= {"offset"} if settings.method == "pca" else set()
+    wanted |= {_KNOWN} if record.labels else set()
+    if set(specs) - {_OPTIONAL} != wanted:
+        raise Fault(f"a model of {settings.method} does not consist of {', '.join(sorted(specs))}")
+    known = {
+        "b": grid.count,
+        "q": grid.pixels,
+        "p": settings.components,
+        "h": grid.height,
+        "w": grid.width,
+    }
+    known["d"] = settings.components + EXTRA
+    if not settings.uses_kernel:
+        known["r"] = grid.pixels
+    if record.labels:
+        known["n"] = len(record.labels)
+    for name in _order(specs):
+        shape, letters = specs[name].shape, _SHAPES[name]
+        fits = len(shape) == len(letters) and min(shape) > 0
+        if not fits or any(
+            known.setdefault(x, size) != size for x, size in zip(letters, shape, strict=True)
+        ):
+            raise Fault(f"{name} of shape {'×'.join(map(str, shape))} does not fit the rest")
+    if known["r"] < known["p"]:
+        raise Fault("there are more components than coordinates")
+    if _KNOWN in specs and specs[_KNOWN].kind != "F32":
+        raise Fault("its descriptors are not of float32")
+    if any(spec.kind == "F16" for name, spec in specs.items() if name != "pictures"):
+        raise Fault("something other than its pictures is of float16")
+    if any(specs[name].kind != _PRECISIONS[settings.precision] for name in _STATE):
+        raise Fault(f"U, V and J are not of {settings.precision}")
+
+
+def _check_finite(tensors: Mapping[str, Array]) -> None:
+    for name, tensor in tensors.items():
+        if not np.isfinite(tensor).all():
+            raise Fault(f"{name} holds numbers that are not finite")
+
+
+# --- reading ------------------------------------------------------------------------------------------------
+
+
+def _read(stream: BufferedReader) -> Model:
+    size = os.fstat(stream.fileno()).st_size
+    if size > _MOST_BYTES:
+        raise Fault(f"it has more than {_MOST_BYTES // 2**30} GiB")
+    start = stream.read(8)
+    length = int.from_bytes(start, "little")
+    if len(start) < 8 or not 2 <= length <= min(size - 8, _MOST_HEADER):
+        raise Fault("it does not begin like one")
+    raw = stream.read(length)
+    specs, manifest, digest = _parse(raw)
+    if _header(specs, manifest, digest) != start + raw:
+        raise Fault("its header is not as this program writes it")
+    if size != 8 + length + sum(spec.size for spec in specs.values()):
+        raise Fault("it is cut off or has something behind its end")
+    record = manifests.read(manifest)
+    _check_tensors(specs, record)
+    tensors = {name: _tensor(stream, specs[name]) for name in _order(specs)}
+    data = (tensor.data.cast("B") for tensor in tensors.values())
+    if _digest(_header(specs, manifest, _UNSIGNED), data) != digest:
+        raise Fault("its checksum is wrong: it was damaged or altered")
+    _check_finite(tensors)
+    return _model(record, tensors)
+
+
+def _parse(raw: bytes) -> tuple[dict[str, _Spec], str, str]:
+    """Take a header apart into tensors, manifest and checksum; offsets are left to the caller."""
+    document = json.loads(raw.decode("utf-8"), parse_constant=refuse_constant)
+    metadata = document.pop("__metadata__")
+    schema, manifest, digest = (metadata[name] for name in ("schema", "manifest", "sha256"))
+    if not all(isinstance(text, str) for text in (schema, manifest, digest)):
+        raise Fault("its metadata are no text")
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", schema):
+        raise Fault("its format has no number")
+    if int(schema) > SCHEMA:
+        raise _Newer(schema)
+    specs = {}
+    for name, entry in document.items():
+        shape = tuple(entry["shape"])
+        if name not in _SHAPES or entry["dtype"] not in _TYPES:
+            raise Fault("it holds something that is no part of a model")
+        if not shape or not all(type(size) is int and size > 0 for size in shape):
+            raise Fault(f"{name} has no proper shape")
+        specs[name] = _Spec(entry["dtype"], shape)
+    return specs, manifest, digest
+
+
+def _tensor(stream: BufferedReader, spec: _Spec) -> Array:
+    tensor = np.empty(spec.shape, _TYPES[spec.kind])
+    if stream.readinto(tensor.data.cast("B")) != spec.size:
+        raise Fault("it is cut off")
+    return tensor
+
+
+def _model(record: Record, tensors: dict[str, Array]) -> Model:
+    u, v, j = (tensors[name] for name in _STATE)
+    state = State(u, v, j, record.epoch, record.seconds, record.objective, tensors.get("lengths"))
+    parts: dict[str, Any] = {name: tensors[name] for name in _KERNEL if name in tensors}
+    kernel = KernelPart(**parts) if record.settings.uses_kernel else None
+    with np.errstate(all="ignore"):  # numbers too large to be squared end in what is checked below
+        known = (
+            TrainingExamples(record.labels, record.levels, tensors[_KNOWN])
+            if record.labels
+            else None
+        )
+        model = Model(
+            *(record.settings, record.grid, state, record.end, record.steps),
+            *(tensors.get("offset"), kernel, record.dataset, known),
+        )
+    if not np.isfinite(model.basis).all():
+        raise Fault("its basis cannot be orthonormalised")
+    return model

@@ -1,0 +1,1 @@
+"""The paper reproduced: data, methods, figures, tables and a report."""

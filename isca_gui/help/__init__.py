@@ -1,0 +1,1 @@
+"""Help for people: start page, tour, help pages and What's This."""

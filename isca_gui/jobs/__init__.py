@@ -1,0 +1,1 @@
+"""Long work beside the window: the threads that do it and the actions that start it."""

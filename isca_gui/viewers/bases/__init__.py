@@ -1,0 +1,1 @@
+"""The bases viewer: U, V and J."""

@@ -1,0 +1,1 @@
+"""Picture panes: drawing, zooming, linking and the keys they answer."""

@@ -1,0 +1,89 @@
+"""What keys do in a picture: zoom, move, point at pixels or blocks, choose, move the divider."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPointF, Qt
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QKeyEvent
+
+    from isca_gui.viewers.canvas.canvas import PictureCanvas
+
+ZOOM_STEP = 1.25
+_ZOOMS = {Qt.Key.Key_1: 1.0, Qt.Key.Key_2: 2.0}
+_FACTORS = {
+    Qt.Key.Key_Plus: ZOOM_STEP,
+    Qt.Key.Key_Equal: ZOOM_STEP,
+    Qt.Key.Key_Minus: 1 / ZOOM_STEP,
+}
+_ARROWS = {
+    Qt.Key.Key_Left: (-1, 0),
+    Qt.Key.Key_Right: (1, 0),
+    Qt.Key.Key_Up: (0, -1),
+    Qt.Key.Key_Down: (0, 1),
+}
+_MOVE = 40  # pixels of the screen
+_DIVIDER = 0.02  # of the width
+_SHIFT, _CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
+
+
+def press(canvas: PictureCanvas, event: QKeyEvent) -> bool:
+    """Do what a key asks for, and tell whether it asks for something here."""
+    key, held = event.key(), event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+    across, down = _ARROWS.get(key, (0, 0))  # type: ignore[call-overload]
+    if canvas.layer is None:
+        return False
+    if held == _CONTROL and across and canvas.divided:
+        canvas.move_divider(canvas.divider + across * _DIVIDER)
+    elif held & ~_SHIFT:
+        return False
+    elif held and (across or down):
+        _point(canvas, across, down)
+    elif across or down:
+        canvas.move_by(across * _MOVE, down * _MOVE)
+    elif key == Qt.Key.Key_F:
+        canvas.fit()
+    elif key in _ZOOMS:
+        _zoom(canvas, _ZOOMS[key])  # type: ignore[index]
+    elif key in _FACTORS:
+        _zoom(canvas, canvas.zoom() * _FACTORS[key])  # type: ignore[index]
+    elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and canvas.view.cursor is not None:
+        canvas.clicked.emit(*canvas.view.cursor)
+    else:
+        return False
+    return True
+
+
+def _zoom(canvas: PictureCanvas, zoom: float) -> None:
+    """Zoom about what keys point at, if they do, and else about the middle."""
+    here = canvas.view.cursor if canvas.view.by_keys else None
+    canvas.set_zoom(zoom, None if here is None else canvas.point_of(*here))
+    if here is not None:
+        canvas.bring_in_sight(*here)
+
+
+def _point(canvas: PictureCanvas, across: int, down: int) -> None:
+    """Point at the next pixel or block; at first, at the last one pointed at or what is in the middle."""
+    assert canvas.layer is not None
+    width, height = canvas.layer.size
+    here, stride = canvas.view.cursor, canvas.view.stride
+    if here is None:
+        middle = canvas.pixel_at(QPointF(canvas.width() / 2, canvas.height() / 2))
+        row, column = _last(canvas) or middle or (height // 2, width // 2)
+    else:
+        row = (here[0] // stride + down) * stride + stride // 2
+        column = (here[1] // stride + across) * stride + stride // 2
+    row, column = min(max(row, 0), height - 1), min(max(column, 0), width - 1)
+    canvas.point_at((row, column), by_keys=True)
+    canvas.bring_in_sight(row, column)
+
+
+def _last(canvas: PictureCanvas) -> tuple[int, int] | None:
+    """Give what is chosen or was pointed at last, if it is in this picture."""
+    last, layer = canvas.view.chosen or canvas.view.last, canvas.layer
+    if last is None or layer is None:
+        return None
+    width, height = layer.size
+    return last if last[0] < height and last[1] < width else None

@@ -1,0 +1,1 @@
+"""The confusion viewer: how often each kind is recognised."""

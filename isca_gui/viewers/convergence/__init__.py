@@ -1,0 +1,1 @@
+"""The convergence viewer: how trainings progress."""

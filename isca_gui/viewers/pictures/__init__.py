@@ -1,0 +1,1 @@
+"""The pictures viewer: the dataset as a gallery and as large pictures."""

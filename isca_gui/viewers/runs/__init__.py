@@ -1,0 +1,1 @@
+"""The runs viewer and the comparison of runs."""

@@ -1,0 +1,1 @@
+"""Small widgets, forms, dialogs and colours that panels, viewers and the window share."""

@@ -1,0 +1,1639 @@
+"""Reading and saving pictures, from every kind of file that is allowed and many that are not."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import lzma
+import os
+import re
+import stat
+import struct
+import subprocess
+import sys
+import threading
+import time
+import warnings
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+import tifffile
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PIL import Image, ImageFile, PngImagePlugin
+
+from isca_gui.core.pictures import image
+from tests import pictures as p
+from tests.commands import full_disk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+EXACT = 2e-7  # float32 in [0, 1]
+LOSSY = 0.02
+# Every message has a sentence that says what to do.
+ADVICE = re.compile(
+    r"[.:;!] (Ask|Check|Choose|Close|Convert|Crop|Export|Free|Give|Make|Move|Open|Pick|Reduce|Replace|Save|"
+    r"Say|Scale|Use|Write)\b"
+)
+posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX files")
+
+
+@dataclass(frozen=True)
+class Right:
+    """The picture must be read, and be this one."""
+
+    picture: np.ndarray
+    tolerance: float = EXACT
+
+
+@dataclass(frozen=True)
+class RejectedPicture:
+    """The file must be refused, with a message that matches."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class RightOrRefused(Right):
+    """Beyond what is promised: the file may be refused, but must not be read wrongly."""
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    make: Callable[[], bytes]
+    expected: Right | RejectedPicture
+    options: dict[str, Any] = field(default_factory=dict)
+    warns: bool = False
+
+
+def opened() -> set[tuple[str, str]]:
+    """All descriptors and what they lead to; those that others leave behind may go at any moment."""
+    folder, found = Path("/proc/self/fd"), set()
+    for name in os.listdir(folder) if folder.exists() else ():
+        with contextlib.suppress(FileNotFoundError):  # that of the listing
+            found.add((name, os.readlink(folder / name)))
+    return found
+
+
+def check_picture(read: np.ndarray) -> None:
+    assert isinstance(read, np.ndarray)
+    assert read.dtype == np.float32
+    assert read.dtype.isnative
+    assert read.ndim == 2
+    assert read.flags.c_contiguous
+    assert read.min() >= 0
+    assert read.max() <= 1  # also false for NaN
+
+
+def check_equal(read: np.ndarray, expected: np.ndarray, tolerance: float = EXACT) -> None:
+    check_picture(read)
+    assert read.shape == expected.shape
+    np.testing.assert_allclose(read, expected, rtol=0, atol=tolerance)
+
+
+def attempt(path: Path, **options: Any) -> np.ndarray | image.ImageError:
+    try:
+        return image.read(path, **options)
+    except image.ImageError as error:
+        return error
+
+
+def without_path(error: BaseException, path: str | Path) -> str:
+    """The message without the path, which may hold any word a test looks for."""
+    text = str(error)
+    assert Path(path).name in text
+    return text.replace(str(path), "PATH").replace(Path(path).name, "NAME")
+
+
+@contextlib.contextmanager
+def refusal(path: str | Path, message: str = "") -> Iterator[None]:
+    """Expect one ImageError that names the file, matches, and gives advice; no handle stays open."""
+    before = opened()
+    with pytest.raises(image.ImageError) as caught:
+        yield
+    assert not opened() - before
+    text = without_path(caught.value, path)
+    assert re.search(message, text, re.IGNORECASE), text
+    assert ADVICE.search(text), text
+
+
+def tiff_nan(dtype: str = "f4", channels: int = 1) -> bytes:
+    picture = np.repeat(p.UNIT.astype(dtype)[..., None], channels, axis=2)
+    picture[3, 5, -1] = np.nan
+    picture[9, 2, -1] = -np.inf
+    return p.tiff(picture)
+
+
+NAN = r"(?s)(?=.*\b2 )(?=.*row \D*[34]\b)(?=.*column \D*[56]\b)"
+SIZE = r"pixel|large|size|side"
+
+bits = p.GREY8 > 99
+grey8, grey16 = p.GREY8 / 255, p.GREY16 / 65535
+rgb8, rgb16 = p.luma(p.RGB8 / 255), p.luma(p.RGB16 / 65535)
+alpha8, alpha16 = p.ALPHA8 / 255, p.ALPHA16 / 65535
+palette = p.luma(p.PALETTE / 255)[p.INDEX]
+steps = np.array([0, 255, 128, 255, 7], "u1")  # alpha of the first five palette entries
+palette_alpha = np.concatenate([steps, np.full(11, 255, "u1")])[p.INDEX] / 255
+key16 = np.where(p.INDEX == 3, 4660, p.GREY16 // 2 * 2 + 1)  # 4660 = 0x1234, all else odd
+near16 = np.where(p.INDEX == 4, 4661, key16)  # the same high byte as the key
+keyed_rgb = p.RGB8.copy()
+keyed_rgb[p.INDEX == 3] = (10, 20, 30)
+keyed_rgb[p.INDEX == 4] = (10, 20, 31)
+keyed_rgb16 = p.RGB16.copy()
+keyed_rgb16[p.INDEX == 3] = (2571, 5141, 7711)
+keyed_rgb16[p.INDEX == 4] = (2572, 5142, 7712)  # equal to the key in 8 bits
+signed16 = (p.GREY16 // 2).astype("i2")
+below16 = signed16.copy()
+below16[2, 2] = -100
+bits12 = p.GREY16 >> 4
+grey10 = p.GREY16.astype("u2") % 1000
+wide = (p.UNIT * 400 - 150).astype("f4")
+cmyk = np.zeros((32, 48, 4), "u1")
+cmyk[:16, :, 0], cmyk[:16, :, 1], cmyk[:16, :, 2] = 40, 120, 200
+cmyk[16:, :, 3] = 130
+cmyk_grey = np.concatenate(
+    [np.full((16, 48), p.luma(np.array([215, 135, 55]) / 255)), np.full((16, 48), 125 / 255)]
+)
+gif_first = p.pillow(
+    p.GREY8,
+    "GIF",
+    save_all=True,
+    append_images=[Image.fromarray(255 - p.GREY8), Image.fromarray(p.GREY8 // 2)],
+)
+
+
+def turned_by(kind: int, value: bytes) -> bytes:
+    """An EXIF block whose word on how to turn the picture is of some kind: 2 text, 7 unknown, 11 float."""
+    return b"MM\0*\0\0\0\x08\0\x01" + struct.pack(">HHI", 274, kind, len(value)) + value + bytes(4)
+
+
+BAD_EXIF = {
+    "no-header": b"no such thing",
+    "cut-off": b"MM\0*",
+    "text": turned_by(2, b"top\0"),
+    "unknown": turned_by(7, b"\6\0\0\0"),
+    "nan": b"MM\0*\0\0\0\x08\0\x01" + struct.pack(">HHIf", 274, 11, 1, float("nan")) + bytes(4),
+}
+
+
+def png_with_exif(data: bytes) -> bytes:
+    return p.png(p.GREY8, chunks=((b"eXIf", data),))
+
+
+def frames(kind: str, **options: Any) -> bytes:
+    more = [Image.fromarray(255 - p.RGB8), Image.fromarray(p.RGB8 // 2)]
+    return p.pillow(p.RGB8, kind, save_all=True, append_images=more, **options)
+
+
+def png_text_bomb() -> bytes:
+    text = b"Comment\0\0" + zlib.compress(bytes(PngImagePlugin.MAX_TEXT_CHUNK * 4), 9)
+    return p.png(p.GREY8, chunks=((b"zTXt", text),))
+
+
+def tiff_pages() -> bytes:
+    second = np.full((5, 4), np.nan, "f4")
+    return p.tiff_file([p.tiff_page(p.GREY16), p.tiff_page(second)])
+
+
+def tiff_loop() -> bytes:
+    made = bytearray(p.tiff(p.GREY8))
+    made[-4:] = made[4:8]  # the directory after the first is the first
+    return bytes(made)
+
+
+def jpeg_header(width: int, height: int) -> bytes:
+    made = bytearray(p.jpeg(p.SMOOTH))
+    place = made.index(b"\xff\xc0")
+    struct.pack_into(">HH", made, place + 5, height, width)
+    return bytes(made)
+
+
+def tiff_header(width: int, height: int, samples: np.ndarray = p.GREY8, **options: Any) -> bytes:
+    size = {256: ("I", [width]), 257: ("I", [height]), 278: ("I", [height])}
+    return p.tiff(samples, tags=size, segments=[bytes(1400)], **options)
+
+
+def webp_header(width: int, height: int) -> bytes:
+    body = b"\x2f" + struct.pack("<I", (width - 1) | (height - 1) << 14) + bytes(15)
+    return (
+        b"RIFF"
+        + struct.pack("<I", 12 + len(body))
+        + b"WEBPVP8L"
+        + struct.pack("<I", len(body))
+        + body
+    )
+
+
+def bmp_header(width: int, height: int) -> bytes:
+    made = bytearray(p.bmp(p.RGB8, depth=24))
+    struct.pack_into("<ii", made, 18, width, height)
+    return bytes(made)
+
+
+def png_as(*chunks: tuple[bytes, bytes], size: tuple[int, int, int, int] = (18, 13, 8, 0)) -> bytes:
+    return (
+        p.png_header(*size) + b"".join(p.png_chunk(*c) for c in chunks) + p.png_chunk(b"IEND", b"")
+    )
+
+
+def on(array: np.ndarray, alpha: np.ndarray) -> Right:
+    return Right(p.on_white(array, alpha))
+
+
+CASES = [
+    # PNG
+    Case("png-grey1.png", lambda: p.png(bits, depth=1), Right(bits * 1.0)),
+    Case("png-grey2.png", lambda: p.png(p.INDEX % 4, depth=2), Right(p.INDEX % 4 / 3)),
+    Case("png-grey4.png", lambda: p.png(p.INDEX, depth=4), Right(p.INDEX / 15)),
+    Case("png-grey8.png", lambda: p.png(p.GREY8), Right(grey8)),
+    Case("png-grey16.png", lambda: p.png(p.GREY16, depth=16), Right(grey16)),
+    Case("png-rgb8.png", lambda: p.png(p.RGB8), Right(rgb8)),
+    Case("png-rgb16.png", lambda: p.png(p.RGB16, depth=16), Right(rgb16)),
+    Case("png-la8.png", lambda: p.png(np.dstack([p.GREY8, p.ALPHA8])), on(grey8, alpha8)),
+    Case(
+        "png-la16.png",
+        lambda: p.png(np.dstack([p.GREY16, p.ALPHA16]), depth=16),
+        on(grey16, alpha16),
+    ),
+    Case("png-rgba8.png", lambda: p.png(np.dstack([p.RGB8, p.ALPHA8])), on(rgb8, alpha8)),
+    Case(
+        "png-rgba16.png",
+        lambda: p.png(np.dstack([p.RGB16, p.ALPHA16]), depth=16),
+        on(rgb16, alpha16),
+    ),
+    Case("png-palette4.png", lambda: p.png(p.INDEX, depth=4, palette=p.PALETTE), Right(palette)),
+    Case("png-palette8.png", lambda: p.png(p.INDEX, palette=p.PALETTE), Right(palette)),
+    Case(
+        "png-palette2.png",
+        lambda: p.png(p.INDEX % 4, depth=2, palette=p.PALETTE[:4]),
+        Right(p.luma(p.PALETTE / 255)[p.INDEX % 4]),
+    ),
+    Case(
+        "png-palette-alpha.png",
+        lambda: p.png(p.INDEX, depth=4, palette=p.PALETTE, trns=steps.tobytes()),
+        on(palette, palette_alpha),
+    ),
+    Case(
+        "png-palette1-alpha.png",
+        lambda: p.png(bits, depth=1, palette=p.PALETTE[:2], trns=b"\x40"),
+        on(p.luma(p.PALETTE / 255)[bits * 1], np.where(bits, 1, 64 / 255)),
+    ),
+    Case(
+        "png-key-grey8.png",
+        lambda: p.png(p.GREY8, trns=struct.pack(">H", p.GREY8[4, 4])),
+        on(grey8, 1.0 * (p.GREY8 != p.GREY8[4, 4])),
+    ),
+    Case(
+        "png-key-grey2.png",
+        lambda: p.png(p.INDEX % 4, depth=2, trns=struct.pack(">H", 2)),
+        on(p.INDEX % 4 / 3, 1.0 * (p.INDEX % 4 != 2)),
+    ),
+    Case(
+        "png-key-grey1.png",
+        lambda: p.png(bits, depth=1, trns=struct.pack(">H", 0)),
+        Right(np.ones(bits.shape)),
+    ),
+    Case(
+        "png-key-grey16.png",
+        lambda: p.png(near16, depth=16, trns=struct.pack(">H", 4660)),
+        on(near16 / 65535, 1.0 * (near16 != 4660)),
+    ),
+    Case(
+        "png-key-rgb8.png",
+        lambda: p.png(keyed_rgb, trns=struct.pack(">HHH", 10, 20, 30)),
+        on(p.luma(keyed_rgb / 255), 1.0 * (p.INDEX != 3)),
+    ),
+    Case(
+        "png-key-rgb16.png",
+        lambda: p.png(keyed_rgb16, depth=16, trns=struct.pack(">HHH", 2571, 5141, 7711)),
+        on(p.luma(keyed_rgb16 / 65535), 1.0 * (p.INDEX != 3)),
+    ),
+    Case("png-interlaced-grey8.png", lambda: p.png(p.GREY8, interlace=True), Right(grey8)),
+    Case(
+        "png-interlaced-grey1.png", lambda: p.png(bits, depth=1, interlace=True), Right(bits * 1.0)
+    ),
+    Case(
+        "png-interlaced-grey16.png",
+        lambda: p.png(p.GREY16, depth=16, interlace=True),
+        Right(grey16),
+    ),
+    Case(
+        "png-interlaced-rgb16.png", lambda: p.png(p.RGB16, depth=16, interlace=True), Right(rgb16)
+    ),
+    Case(
+        "png-interlaced-rgba16.png",
+        lambda: p.png(np.dstack([p.RGB16, p.ALPHA16]), depth=16, interlace=True),
+        on(rgb16, alpha16),
+    ),
+    Case(
+        "png-interlaced-la16.png",
+        lambda: p.png(np.dstack([p.GREY16, p.ALPHA16]), depth=16, interlace=True),
+        on(grey16, alpha16),
+    ),
+    Case(
+        "png-interlaced-tiny.png",
+        lambda: p.png(p.RGB16[:3, :2], depth=16, interlace=True),
+        Right(rgb16[:3, :2]),
+        {"min_side": 1},
+    ),
+    Case(
+        "png-gamma.png", lambda: p.png(p.GREY8, chunks=((b"gAMA", b"\0\0\xb1\x8f"),)), Right(grey8)
+    ),
+    Case("png-animated.png", lambda: frames("PNG"), Right(rgb8)),
+    Case("png-named.jpg", lambda: p.png(p.GREY8), Right(grey8)),
+    Case("png-no-ending", lambda: p.png(p.GREY8), Right(grey8)),
+    Case(
+        "png-bad-exif.png",
+        lambda: p.png(p.GREY8, chunks=((b"eXIf", b"MM\0*\xff\xff\xff\xff"),)),
+        Right(grey8),
+        warns=True,
+    ),
+    *(
+        Case(
+            f"png-exif-{name}.png", functools.partial(png_with_exif, data), Right(grey8), warns=True
+        )
+        for name, data in BAD_EXIF.items()
+    ),
+    Case(
+        "png-exif-9.png",
+        lambda: p.png(p.GREY8, chunks=((b"eXIf", p.exif(9)),)),
+        Right(grey8),
+        warns=True,
+    ),
+    Case("png-text-bomb.png", png_text_bomb, RightOrRefused(grey8)),
+    Case("png-white.png", lambda: p.png(np.full((9, 9, 3), 255)), Right(np.ones((9, 9)), 0)),
+    Case(
+        "png-white16.png",
+        lambda: p.png(np.full((9, 9, 3), 65535), depth=16),
+        Right(np.ones((9, 9)), 0),
+    ),
+    Case("png-black.png", lambda: p.png(np.zeros((9, 9, 4))), Right(np.ones((9, 9)), 0)),
+    Case(
+        "png-widest.png",
+        lambda: p.png(np.ones((8, 16_384)), depth=1),
+        Right(np.ones((8, 16_384)), 0),
+    ),
+    Case("png-too-wide.png", lambda: p.png(np.ones((8, 16_385)), depth=1), RejectedPicture(SIZE)),
+    Case("png-no-data.png", png_as, RejectedPicture("")),
+    Case("png-empty-data.png", lambda: png_as((b"IDAT", b"")), RejectedPicture("")),
+    Case("png-no-palette.png", lambda: png_as(size=(18, 13, 8, 3)), RejectedPicture("")),
+    Case(
+        "png-zero.png",
+        lambda: png_as((b"IDAT", zlib.compress(b"")), size=(0, 0, 8, 0)),
+        RejectedPicture(""),
+    ),
+    Case("png-depth-3.png", lambda: png_as(size=(18, 13, 3, 0)), RejectedPicture("")),
+    Case("png-colour-5.png", lambda: png_as(size=(18, 13, 8, 5)), RejectedPicture("")),
+    Case("png-filter-9.png", lambda: p.png(p.RGB16, depth=16, filters=(9,)), RejectedPicture("")),
+    Case(
+        "png-short.png", lambda: p.png(p.GREY8, idat=zlib.compress(bytes(40))), RejectedPicture("")
+    ),
+    Case(
+        "png-short16.png",
+        lambda: p.png(p.RGB16, depth=16, idat=zlib.compress(bytes(40))),
+        RejectedPicture(""),
+    ),
+    Case("png-signature.png", lambda: b"\x89PNG\r\n\x1a\n", RejectedPicture("")),
+    # JPEG
+    Case("jpeg-grey.jpg", lambda: p.jpeg(p.SMOOTH), Right(p.SMOOTH / 255, LOSSY)),
+    Case("jpeg-rgb.jpg", lambda: p.jpeg(p.SMOOTH_RGB), Right(p.luma(p.SMOOTH_RGB / 255), LOSSY)),
+    Case(
+        "jpeg-progressive.jpg",
+        lambda: p.jpeg(p.SMOOTH_RGB, progressive=True, subsampling=2),
+        Right(p.luma(p.SMOOTH_RGB / 255), LOSSY),
+    ),
+    Case("jpeg-cmyk.jpg", lambda: p.jpeg(cmyk, mode="CMYK"), Right(cmyk_grey, LOSSY)),
+    Case("jpeg-phone.jpg", lambda: frames("MPO", quality=100, subsampling=0), Right(rgb8, 0.04)),
+    Case(
+        "jpeg-bad-exif.jpg",
+        lambda: p.jpeg(p.SMOOTH, exif=b"Exif\0\0MM\0*\0\0\0\x08\xff\xff\x01\x12"),
+        Right(p.SMOOTH / 255, LOSSY),
+        warns=True,
+    ),
+    Case("jpeg-no-frame.jpg", lambda: b"\xff\xd8\xff\xd9", RejectedPicture("")),
+    Case("jpeg-zero.jpg", lambda: jpeg_header(0, 0), RejectedPicture("")),
+    # TIFF (sample types, byte orders and compressions have a test of their own)
+    Case("tiff-grey1.tif", lambda: p.tiff(bits.astype("u1"), depth=1), Right(bits * 1.0)),
+    Case("tiff-grey2.tif", lambda: p.tiff(p.INDEX % 4, depth=2), Right(p.INDEX % 4 / 3)),
+    Case("tiff-grey4.tif", lambda: p.tiff(p.INDEX, depth=4), Right(p.INDEX / 15)),
+    Case("tiff-grey12.tif", lambda: p.tiff(bits12, depth=12), Right(bits12 / 4095)),
+    Case(
+        "tiff-grey12-big.tif",
+        lambda: p.tiff(bits12, depth=12, order=">"),
+        RightOrRefused(bits12 / 4095),
+    ),
+    Case(
+        "tiff-grey12-lzw.tif",
+        lambda: p.tiff(bits12, depth=12, compression=5),
+        RightOrRefused(bits12 / 4095),
+    ),
+    Case("tiff-grey10.tif", lambda: p.tiff(grey10, depth=10), RightOrRefused(grey10 / 1023)),
+    Case(
+        "tiff-grey24.tif",
+        lambda: p.tiff(p.GREY16.astype("u4"), depth=24),
+        RightOrRefused(p.GREY16 / (2**24 - 1)),
+    ),
+    Case(
+        "tiff-miniswhite1.tif",
+        lambda: p.tiff(bits.astype("u1"), depth=1, photometric=0),
+        Right(1.0 - bits),
+    ),
+    Case("tiff-miniswhite8.tif", lambda: p.tiff(p.GREY8, photometric=0), Right(1 - grey8)),
+    Case("tiff-miniswhite16.tif", lambda: p.tiff(p.GREY16, photometric=0), Right(1 - grey16)),
+    Case(
+        "tiff-miniswhite12.tif",
+        lambda: p.tiff(bits12, depth=12, photometric=0),
+        RightOrRefused(1 - bits12 / 4095),
+    ),
+    Case(
+        "tiff-palette8.tif",
+        lambda: p.tiff(p.INDEX, colormap=np.pad(p.PALETTE, ((0, 240), (0, 0)))),
+        Right(palette),
+    ),
+    Case("tiff-palette4.tif", lambda: p.tiff(p.INDEX, depth=4, colormap=p.PALETTE), Right(palette)),
+    Case(
+        "tiff-la8.tif",
+        lambda: p.tiff(np.dstack([p.GREY8, p.ALPHA8]), extra=(2,)),
+        on(grey8, alpha8),
+    ),
+    Case(
+        "tiff-la16.tif",
+        lambda: p.tiff(np.dstack([p.GREY16, p.ALPHA16]), extra=(2,)),
+        on(grey16, alpha16),
+    ),
+    Case(
+        "tiff-rgba8.tif",
+        lambda: p.tiff(np.dstack([p.RGB8, p.ALPHA8]), extra=(2,)),
+        on(rgb8, alpha8),
+    ),
+    Case(
+        "tiff-rgba16.tif",
+        lambda: p.tiff(np.dstack([p.RGB16, p.ALPHA16]), extra=(2,)),
+        on(rgb16, alpha16),
+    ),
+    Case(
+        "tiff-rgba16-big-lzw.tif",
+        lambda: p.tiff(np.dstack([p.RGB16, p.ALPHA16]), extra=(2,), order=">", compression=5),
+        on(rgb16, alpha16),
+    ),
+    Case(
+        "tiff-rgba8-premultiplied.tif",
+        lambda: p.tiff(np.dstack([p.RGB8 // 2, np.full_like(p.ALPHA8, 128)]), extra=(1,)),
+        RightOrRefused(p.luma((p.RGB8 // 2) / 255) + 1 - 128 / 255, 0.01),
+    ),
+    Case(
+        "tiff-rgba16-premultiplied.tif",
+        lambda: p.tiff(np.dstack([p.RGB16 // 2, np.full_like(p.ALPHA16, 32768)]), extra=(1,)),
+        RightOrRefused(p.luma((p.RGB16 // 2) / 65535) + 1 - 32768 / 65535, 0.01),
+    ),
+    Case(
+        "tiff-rgbx8.tif",
+        lambda: p.tiff(np.dstack([p.RGB8, p.ALPHA8]), extra=(0,)),
+        RightOrRefused(rgb8),
+    ),
+    Case(
+        "tiff-rgbx16.tif",
+        lambda: p.tiff(np.dstack([p.RGB16, p.ALPHA16]), extra=(0,)),
+        RightOrRefused(rgb16),
+    ),
+    Case("tiff-rgb-planes.tif", lambda: p.tiff(p.RGB8, planar=2), Right(rgb8)),
+    Case("tiff-rgb16-planes.tif", lambda: p.tiff(p.RGB16, planar=2), Right(rgb16)),
+    Case(
+        "tiff-rgb16-planes-lzw.tif",
+        lambda: p.tiff(p.RGB16, planar=2, compression=5),
+        RightOrRefused(rgb16),
+    ),
+    Case("tiff-rgb-float.tif", lambda: p.tiff(p.RGB16 / np.float32(65535)), Right(rgb16)),
+    Case(
+        "tiff-rgba-float.tif",
+        lambda: p.tiff(np.dstack([p.RGB16, p.ALPHA16]) / np.float32(65535), extra=(2,)),
+        RightOrRefused(p.on_white(rgb16, alpha16)),
+    ),
+    Case("tiff-cmyk.tif", lambda: p.tiff(cmyk, photometric=5), Right(cmyk_grey)),
+    Case(
+        "tiff-cmyk-lzw.tif",
+        lambda: p.tiff(cmyk, photometric=5, compression=5, order=">"),
+        Right(cmyk_grey),
+    ),
+    Case(
+        "tiff-cmyk16.tif",
+        lambda: p.tiff(cmyk.astype("u2") * 257, photometric=5),
+        RightOrRefused(cmyk_grey, 0.005),
+    ),
+    Case("tiff-tiles.tif", lambda: p.tiff(p.GREY16, tile=16, compression=8), Right(grey16)),
+    Case(
+        "tiff-predictor2.tif", lambda: p.tiff(p.GREY16, compression=8, predictor=2), Right(grey16)
+    ),
+    Case(
+        "tiff-predictor2-big.tif",
+        lambda: p.tiff(p.RGB16, compression=5, predictor=2, order=">"),
+        RightOrRefused(rgb16),
+    ),
+    Case(
+        "tiff-predictor3.tif",
+        lambda: p.tiff(p.UNIT, compression=8, predictor=3),
+        RightOrRefused(p.UNIT),
+    ),
+    Case(
+        "tiff-predictor3-big.tif",
+        lambda: p.tiff(p.UNIT, compression=5, predictor=3, order=">"),
+        RightOrRefused(p.UNIT),
+    ),
+    Case(
+        "tiff-packbits.tif",
+        lambda: p.tiff(p.UNIT, compression=32773, order=">"),
+        RightOrRefused(p.UNIT),
+    ),
+    Case("tiff-float16.tif", lambda: p.tiff(p.UNIT.astype("f2")), RightOrRefused(p.UNIT, 1e-3)),
+    Case(
+        "tiff-uint64.tif",
+        lambda: p.tiff(p.GREY16.astype("u8") << 48),
+        RightOrRefused(p.GREY16 / 2**16),
+    ),
+    Case("tiff-bigtiff.tif", lambda: p.tiff(p.UNIT, big=True), RightOrRefused(p.UNIT)),
+    Case(
+        "tiff-jpeg.tif",
+        lambda: p.pillow(p.SMOOTH, "TIFF", compression="jpeg", quality=100),
+        RightOrRefused(p.SMOOTH / 255, LOSSY),
+    ),
+    Case(
+        "tiff-fax.tif",
+        lambda: p.pillow(bits, "TIFF", compression="group4"),
+        RightOrRefused(bits * 1.0),
+    ),
+    Case("tiff-pages.tif", tiff_pages, Right(grey16)),
+    Case("tiff-loop.tif", tiff_loop, RightOrRefused(grey8)),
+    Case("tiff-int8.tif", lambda: p.tiff((p.GREY8 // 2).astype("i1")), Right(p.GREY8 // 2 / 127)),
+    Case("tiff-int8-below.tif", lambda: p.tiff(p.GREY8.astype("i1")), RejectedPicture("-")),
+    Case("tiff-int16-below.tif", lambda: p.tiff(below16), RejectedPicture("-100")),
+    Case("tiff-int32-below.tif", lambda: p.tiff(below16.astype("i4")), RejectedPicture("-100")),
+    Case(
+        "tiff-int16-range.tif",
+        lambda: p.tiff(below16),
+        Right((below16 + 100.0) / 30100),
+        {"value_range": (-100, 30_000)},
+    ),
+    Case("tiff-float-wide.tif", lambda: p.tiff(wide), RejectedPicture(r"-150.*250")),
+    Case(
+        "tiff-float-range.tif",
+        lambda: p.tiff(wide),
+        Right((wide + 200.0) / 500),
+        {"value_range": (-200, 300)},
+    ),
+    Case(
+        "tiff-float-narrow.tif",
+        lambda: p.tiff(wide),
+        RejectedPicture("100"),
+        {"value_range": (-200, 100)},
+    ),
+    Case("tiff-nan.tif", tiff_nan, RejectedPicture(NAN)),
+    Case("tiff-nan64.tif", lambda: tiff_nan("f8"), RejectedPicture(NAN)),
+    Case("tiff-nan-rgb.tif", lambda: tiff_nan("f4", 3), RejectedPicture(NAN)),
+    Case("tiff-nan-range.tif", tiff_nan, RejectedPicture(NAN), {"value_range": (-1e9, 1e9)}),
+    Case("tiff-complex.tif", lambda: p.tiff(p.UNIT.astype("c8")), RejectedPicture("complex")),
+    Case("tiff-complex128.tif", lambda: p.tiff(p.UNIT.astype("c16")), RejectedPicture("complex")),
+    Case(
+        "tiff-five-bands.tif",
+        lambda: p.tiff(np.dstack([p.GREY8] * 5), extra=(0,) * 4),
+        RightOrRefused(grey8),
+    ),
+    Case(
+        "tiff-seven-bands.tif",
+        lambda: p.tiff(np.dstack([p.UNIT] * 7), extra=(0,) * 6),
+        RightOrRefused(p.UNIT),
+    ),
+    Case(
+        "tiff-no-strips.tif",
+        lambda: p.tiff(p.GREY8, tags={273: None, 279: ("I", [0])}, segments=[]),
+        RejectedPicture(""),
+    ),
+    Case(
+        "tiff-strip-outside.tif",
+        lambda: p.tiff(p.GREY8, tags={273: ("I", [10**6] * 3)}),
+        RejectedPicture(""),
+    ),
+    Case(
+        "tiff-strip-outside-float.tif",
+        lambda: p.tiff(p.UNIT.astype("f8"), tags={273: ("I", [10**6] * 3)}),
+        RejectedPicture(""),
+    ),
+    Case(
+        "tiff-missing-tiles.tif",
+        lambda: p.tiff(p.SMOOTH, tile=16, segments=[bytes(256)]),
+        RejectedPicture(""),
+    ),
+    Case(
+        "tiff-missing-strips.tif",
+        lambda: p.tiff(p.SMOOTH, rows=8, segments=[bytes(512)]),
+        RejectedPicture(""),
+    ),
+    Case(
+        "tiff-missing-strips-float.tif",
+        lambda: p.tiff(p.SMOOTH / 255.0, rows=8, segments=[bytes(4096)]),
+        RejectedPicture(""),
+    ),
+    Case("tiff-zero.tif", lambda: tiff_header(0, 0), RejectedPicture("")),
+    Case(
+        "tiff-bits-300.tif", lambda: p.tiff(p.GREY8, tags={258: ("H", [300])}), RejectedPicture("")
+    ),
+    Case("tiff-header-only.tif", lambda: b"II*\0\x08\0\0\0", RejectedPicture("")),
+    Case("tiff-ifd-outside.tif", lambda: b"MM\0*\x7f\xff\xff\xff" + bytes(50), RejectedPicture("")),
+    # GIF, WebP, BMP
+    Case("gif-animated.gif", lambda: gif_first, Right(grey8)),
+    Case(
+        "gif-alpha.gif",
+        lambda: p.pillow(p.INDEX * 17, "GIF", transparency=34, optimize=False),
+        on(p.INDEX * 17 / 255, 1.0 * (p.INDEX != 2)),
+    ),
+    Case("gif-no-frame.gif", lambda: p.gif_bitmap(18, 13) + b";", RejectedPicture("")),
+    Case("webp-lossless.webp", lambda: p.pillow(p.RGB8, "WEBP", lossless=True), Right(rgb8)),
+    Case(
+        "webp-alpha.webp",
+        lambda: p.pillow(np.dstack([p.RGB8, p.ALPHA8]), "WEBP", lossless=True),
+        on(rgb8, alpha8),
+    ),
+    Case(
+        "webp-lossy.webp",
+        lambda: p.pillow(p.SMOOTH, "WEBP", quality=95),
+        Right(p.SMOOTH / 255, 0.03),
+    ),
+    Case("webp-animated.webp", lambda: frames("WEBP", lossless=True), Right(rgb8)),
+    Case(
+        "webp-garbage.webp",
+        lambda: b"RIFF\xff\0\0\0WEBPVP8 " + bytes(range(256)),
+        RejectedPicture(""),
+    ),
+    Case("bmp-24.bmp", lambda: p.bmp(p.RGB8, depth=24), Right(rgb8)),
+    Case("bmp-top-down.bmp", lambda: p.bmp(p.RGB8, depth=24, top_down=True), Right(rgb8)),
+    Case("bmp-4.bmp", lambda: p.bmp(p.INDEX, depth=4, palette=p.PALETTE), Right(palette)),
+    Case(
+        "bmp-1.bmp",
+        lambda: p.bmp(bits, depth=1, palette=p.PALETTE[:2]),
+        Right(p.luma(p.PALETTE / 255)[bits * 1]),
+    ),
+    Case("bmp-header-only.bmp", lambda: p.bmp(p.RGB8, depth=24)[:54], RejectedPicture("")),
+    # PBM, PGM, PPM
+    Case("p1.pbm", lambda: p.pnm(1, bits * 1), Right(1.0 - bits)),
+    Case(
+        "p1-tight.pbm",
+        lambda: b"P1 9 8 " + b"10" * 36,
+        Right(np.tile([0.0, 1.0], 36).reshape(8, 9)),
+    ),
+    Case("p2.pgm", lambda: p.pnm(2, p.GREY8, 255, comment="# a comment\n"), Right(grey8)),
+    Case("p2-maxval.pgm", lambda: p.pnm(2, p.INDEX, 20), Right(p.INDEX / 20, 1 / 500)),
+    Case("p3.ppm", lambda: p.pnm(3, p.RGB8, 255), Right(rgb8)),
+    Case("p4.pbm", lambda: p.pnm(4, bits), Right(1.0 - bits)),
+    Case("p5.pgm", lambda: p.pnm(5, p.GREY8, 255, comment="# c\n#d\n"), Right(grey8)),
+    Case("p5-maxval.pgm", lambda: p.pnm(5, p.INDEX, 20), Right(p.INDEX / 20, 1 / 500)),
+    Case("p5-16.pgm", lambda: p.pnm(5, p.GREY16, 65535), Right(grey16)),
+    Case("p5-maxval-1000.pgm", lambda: p.pnm(5, grey10, 1000), Right(grey10 / 1000, 1e-5)),
+    Case("p6.ppm", lambda: p.pnm(6, p.RGB8, 255), Right(rgb8)),
+    Case("p6-16.ppm", lambda: p.pnm(6, p.RGB16, 65535), Right(rgb16)),
+    Case("p6-maxval-50001.ppm", lambda: p.pnm(6, p.RGB16, 50_001), Right(p.luma(p.RGB16 / 50_001))),
+    Case("p5-above.pgm", lambda: p.pnm(5, grey10 + 2000, 1500), RejectedPicture("")),
+    Case("p6-above.ppm", lambda: p.pnm(6, p.RGB16, 1500), RejectedPicture("")),
+    Case("p5-maxval-0.pgm", lambda: p.pnm(5, p.GREY8, 0), RejectedPicture("")),
+    Case("p5-maxval-70000.pgm", lambda: p.pnm(5, p.GREY8, 70_000), RejectedPicture("")),
+    Case("p5-no-size.pgm", lambda: b"P5\n", RejectedPicture("")),
+    Case("p5-words.pgm", lambda: b"P5\nten by ten 255\n" + bytes(100), RejectedPicture("")),
+    Case("p5-negative.pgm", lambda: b"P5\n-10 10 255\n" + bytes(100), RejectedPicture("")),
+    Case(
+        "p5-digits.pgm",
+        lambda: b"P5\n" + b"9" * 5000 + b" 10 255\n" + bytes(100),
+        RejectedPicture(""),
+    ),
+    Case("p2-short.pgm", lambda: p.pnm(2, p.GREY8, 255)[:300], RejectedPicture("")),
+    Case(
+        "p7.pam",
+        lambda: (
+            b"P7\nWIDTH 9\nHEIGHT 9\nDEPTH 1\nMAXVAL 255\nTUPLTYPE GRAYSCALE\nENDHDR\n" + bytes(81)
+        ),
+        RejectedPicture(""),
+    ),
+    # value_range counts in samples as they are stored
+    Case(
+        "range-grey8.png", lambda: p.png(p.GREY8), Right(p.GREY8 / 220), {"value_range": (0, 220)}
+    ),
+    Case(
+        "range-narrow8.png",
+        lambda: p.png(p.GREY8),
+        RejectedPicture("150"),
+        {"value_range": (0, 150)},
+    ),
+    Case(
+        "range-grey4.png",
+        lambda: p.png(p.INDEX, depth=4),
+        Right(p.INDEX / 20),
+        {"value_range": (0, 20)},
+    ),
+    Case(
+        "range-grey16.png",
+        lambda: p.png(p.GREY16, depth=16),
+        Right((p.GREY16 - 100.0) / 59_900),
+        {"value_range": (100, 60_000)},
+    ),
+    Case(
+        "range-rgb16.png",
+        lambda: p.png(p.RGB16, depth=16),
+        Right(p.luma(p.RGB16 / 60_000)),
+        {"value_range": (0, 60_000)},
+    ),
+    Case(
+        "range-rgb8.jpg",
+        lambda: p.jpeg(p.SMOOTH),
+        Right(p.SMOOTH / 510, LOSSY),
+        {"value_range": (0, 510)},
+    ),
+    Case(
+        "range-p5.pgm",
+        lambda: p.pnm(5, grey10, 1500),
+        Right(grey10 / 1000, 1e-5),
+        {"value_range": (0, 1000)},
+    ),
+    Case(
+        "range-p5-8.pgm",
+        lambda: p.pnm(5, p.INDEX, 20),
+        Right(p.INDEX / 16, 1 / 400),
+        {"value_range": (0, 16)},
+    ),
+    Case(
+        "range-grey12.tif",
+        lambda: p.tiff(bits12, depth=12),
+        Right(bits12 / 4000),
+        {"value_range": (0, 4000)},
+    ),
+    # The size
+    Case("side-8.png", lambda: p.png(p.GREY8[:8, :8]), Right(grey8[:8, :8])),
+    Case("side-7.png", lambda: p.png(p.GREY8[:7]), RejectedPicture("18.{1,3}7|7.{1,3}18")),
+    Case("side-7.tif", lambda: p.tiff(p.UNIT[:, :7].astype("f8")), RejectedPicture("7")),
+    Case("side-1.png", lambda: p.png(p.GREY8[:1, :1]), Right(grey8[:1, :1]), {"min_side": 1}),
+    Case("side-100.jpg", lambda: p.jpeg(p.SMOOTH), RejectedPicture("100"), {"min_side": 100}),
+    # Not pictures
+    Case("empty.png", lambda: b"", RejectedPicture("empty")),
+    Case("text.png", lambda: b"This is a text, not a picture.\n" * 20, RejectedPicture("")),
+    Case("zeros.tif", lambda: bytes(5000), RejectedPicture("")),
+    Case("one-byte.jpg", lambda: b"\xff", RejectedPicture("")),
+    Case(
+        "drawing.svg",
+        lambda: b'<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"/>',
+        RejectedPicture(""),
+    ),
+    Case("page.pdf", lambda: p.pillow(p.GREY8, "PDF"), RejectedPicture("")),
+    Case("page.eps", lambda: p.pillow(p.GREY8, "EPS"), RejectedPicture("")),
+    Case(
+        "array.npy",
+        lambda: b"\x93NUMPY\1\0v\0{'descr':'|u1','fortran_order':False,'shape':(9,9)}" + bytes(99),
+        RejectedPicture(""),
+    ),
+    Case("icon.ico", lambda: p.pillow(p.RGB8, "ICO", sizes=[(8, 8)]), RejectedPicture("")),
+    Case("picture.tga", lambda: p.pillow(p.RGB8, "TGA"), RejectedPicture("")),
+    Case("picture.pcx", lambda: p.pillow(p.GREY8, "PCX"), RejectedPicture("")),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_case(case: Case, tmp_path: Path) -> None:
+    path = tmp_path / case.name
+    path.write_bytes(case.make())
+    before = opened()
+    with contextlib.ExitStack() as stack:
+        if case.warns:  # Pillow says that the EXIF block is damaged, which is right
+            stack.enter_context(warnings.catch_warnings())
+            warnings.simplefilter("ignore")
+        if isinstance(case.expected, RejectedPicture):
+            with refusal(path, case.expected.message):
+                image.read(path, **case.options)
+            return
+        try:
+            read = image.read(path, **case.options)
+        except image.ImageError:
+            if not isinstance(case.expected, RightOrRefused):
+                raise
+            return
+    assert not opened() - before
+    check_equal(read, case.expected.picture, case.expected.tolerance)
+
+
+def test_case_names_are_unique() -> None:
+    assert len({case.name for case in CASES}) == len(CASES) >= 30
+
+
+# Sample types
+
+
+@pytest.mark.parametrize(
+    "compression", [1, 8, 32946, 5], ids=["plain", "deflate", "old-deflate", "lzw"]
+)
+@pytest.mark.parametrize("order", ["<", ">"], ids=["little", "big"])
+@pytest.mark.parametrize(
+    "kind", ["u1", "u2", "u4", "i2", "i4", "f4", "f8", "rgb-u1", "rgb-u2", "rgb-f4"]
+)
+def test_tiff_sample_types(tmp_path: Path, kind: str, order: str, compression: int) -> None:
+    dtype = np.dtype(kind[-2:])
+    unit = p.RGB16 / 65535 if kind.startswith("rgb") else p.UNIT.astype(np.float64) * 0.7
+    top = 1 if dtype.kind == "f" else np.iinfo(dtype).max
+    stored = (np.rint(unit * top) if dtype.kind != "f" else unit).astype(dtype)
+    path = tmp_path / "typed.tif"
+    path.write_bytes(p.tiff(stored, order=order, compression=compression))
+    scaled = stored.astype(np.float64) / top
+    if compression == 5 and (kind in ("f8", "rgb-f4") or (kind, order) == ("u4", ">")):
+        with pytest.raises(image.ImageError, match=r"compression \(LZW\) .* not supported"):
+            image.read(path)
+        return
+    check_equal(image.read(path), p.luma(scaled) if kind.startswith("rgb") else scaled)
+
+
+@pytest.mark.parametrize("planar", [1, 2])
+@pytest.mark.parametrize("compression", [1, 8])
+@pytest.mark.parametrize("colours", [1, 3])
+@pytest.mark.parametrize(("dtype", "white"), [("u1", 255), ("u2", 65535), ("f4", 1)])
+@pytest.mark.parametrize("extra", [(), (0,), (1,), (2,), (0, 2), (1, 0)])
+def test_extra_samples_of_a_tiff(
+    tmp_path: Path,
+    extra: tuple[int, ...],
+    dtype: str,
+    white: int,
+    colours: int,
+    compression: int,
+    planar: int,
+) -> None:
+    """Unspecified is no alpha; associated alpha has the colours multiplied already; straight has not."""
+    dice = np.random.default_rng(3)
+    colour, alpha, other = (dice.random((8, 8, depth)) for depth in (colours, 1, 1))
+    stored = colour * alpha if 1 in extra else colour
+    cube = np.dstack([stored, *((alpha if kind else other) for kind in extra or (2,))]) * white
+    cube = (cube if dtype == "f4" else np.rint(cube)).astype(dtype)
+    path = tmp_path / "a.tiff"
+    photometric = 2 if colours == 3 else 1
+    options = {"photometric": photometric, "planar": planar, "compression": compression}
+    path.write_bytes(p.tiff(cube, extra=extra, **options))
+    found = attempt(path)
+    if isinstance(found, image.ImageError):
+        assert cube.shape[2] > 4
+        return
+    grey = p.luma(colour) if colours == 3 else colour[..., 0]
+    opaque = not (any(extra) or (extra == () and colours == 3))
+    check_equal(
+        found,
+        grey if opaque else p.on_white(grey, alpha[..., 0]),
+        (1.5 if dtype == "u1" else 0.01) / 255,
+    )
+
+
+@pytest.mark.parametrize("kind", [1, 2])
+@pytest.mark.parametrize("colours", [1, 3])
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -0.25, 255.0])
+def test_alpha_that_is_none_is_refused(tmp_path: Path, bad: float, colours: int, kind: int) -> None:
+    cube = np.full((8, 8, colours + 1), 0.5, np.float32)
+    cube[2, 3, -1] = bad
+    path = tmp_path / "a.tiff"
+    path.write_bytes(p.tiff(cube, extra=(kind,)))
+    with refusal(path, "alpha" if np.isfinite(bad) else "row 2, column 3"):
+        image.read(path)
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize(
+    "kind",
+    ["jpeg", "png", "png16", "webp", "tiff", "tiff16", "tiff-lzw", "tiff-float64", "tiff-rgb16"],
+)
+def test_orientation(tmp_path: Path, kind: str, orientation: int) -> None:
+    exif = p.exif(orientation)
+    rgb = np.dstack([p.BLOCKS] * 3)
+    unit = p.BLOCKS.astype("f8") / 255
+    deep = rgb.astype("u2") * 257
+    make = {
+        "jpeg": lambda: p.jpeg(p.BLOCKS, exif=b"Exif\0\0" + exif),
+        "png": lambda: p.png(p.BLOCKS, chunks=((b"eXIf", exif),)),
+        "png16": lambda: p.png(deep, depth=16, chunks=((b"eXIf", exif),)),
+        "webp": lambda: p.pillow(rgb, "WEBP", lossless=True, exif=exif),
+        "tiff": lambda: p.tiff(p.BLOCKS, orientation=orientation),
+        "tiff16": lambda: p.tiff(deep[..., 0], orientation=orientation),
+        "tiff-lzw": lambda: p.tiff(p.BLOCKS, orientation=orientation, compression=5),
+        "tiff-float64": lambda: p.tiff(unit, orientation=orientation),
+        "tiff-rgb16": lambda: p.tiff(deep, orientation=orientation),
+    }
+    path = tmp_path / "turned"
+    path.write_bytes(make[kind]())
+    check_equal(image.read(path), p.turned(unit, orientation), LOSSY if kind == "jpeg" else EXACT)
+
+
+@pytest.mark.parametrize(
+    "value_range", [(1, 0), (0, 0), (float("nan"), 1), (0, float("inf")), (-float("inf"), 0)]
+)
+def test_value_range_must_be_a_range(tmp_path: Path, value_range: tuple[float, float]) -> None:
+    path = tmp_path / "good.png"
+    path.write_bytes(p.png(p.GREY8))
+    with pytest.raises(ValueError, match="range"):
+        image.read(path, value_range=value_range)
+
+
+# Damage
+
+# Text cut inside its last number is another text; a last number of one digit leaves nothing to cut.
+LAST = np.arange(p.GREY8.size).reshape(p.GREY8.shape) == p.GREY8.size - 1
+WHOLE = {
+    "grey.png": p.png(p.GREY8),
+    "rgb16.png": p.png(p.RGB16, depth=16),
+    "la16.png": p.png(np.dstack([p.GREY16, p.ALPHA16]), depth=16),
+    "interlaced.png": p.png(p.RGB8, interlace=True),
+    "key.png": p.png(p.GREY16, depth=16, trns=b"\x12\x34"),
+    "palette.png": p.png(p.INDEX, depth=4, palette=p.PALETTE, trns=steps.tobytes()),
+    "grey.jpg": p.jpeg(p.SMOOTH),
+    "progressive.jpg": p.jpeg(p.SMOOTH_RGB, progressive=True),
+    "turned.jpg": p.jpeg(p.BLOCKS, exif=b"Exif\0\0" + p.exif(6)),
+    "cmyk.jpg": p.jpeg(cmyk, mode="CMYK"),
+    "grey.tif": p.tiff(p.GREY16),
+    "float.tif": p.tiff(p.UNIT, compression=8),
+    "double.tif": p.tiff(p.UNIT.astype("f8"), compression=8, order=">"),
+    "rgb16.tif": p.tiff(p.RGB16, compression=5),
+    "tiles.tif": p.tiff(p.RGB8, tile=16, orientation=3),
+    "palette.tif": p.tiff(p.INDEX, depth=4, colormap=p.PALETTE),
+    "frames.gif": gif_first,
+    "lossless.webp": p.pillow(p.RGB8, "WEBP", lossless=True, exif=p.exif(8)),
+    "lossy.webp": p.pillow(np.dstack([p.RGB8, p.ALPHA8]), "WEBP"),
+    "colour.bmp": p.bmp(p.RGB8, depth=24),
+    "palette.bmp": p.bmp(p.INDEX, depth=4, palette=p.PALETTE),
+    "binary.ppm": p.pnm(6, p.RGB16, 65535),
+    "text.pgm": p.pnm(2, np.where(LAST, 5, p.GREY8), 255),
+    "bits.pbm": p.pnm(4, bits),
+}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # Pillow may say that a block is damaged
+@pytest.mark.parametrize("name", WHOLE)
+def test_truncated_is_refused_or_whole(tmp_path: Path, name: str) -> None:
+    """A cut file is refused; only where no more than its end mark is lost may the picture still be read."""
+    data = WHOLE[name]
+    path = tmp_path / name
+    path.write_bytes(data)
+    whole = image.read(path)
+    wrong = []
+    cuts = sorted(
+        {*np.linspace(1, len(data) - 1, 60).astype(int).tolist(), *range(len(data) - 20, len(data))}
+    )
+    for cut in cuts:
+        path.write_bytes(data[:cut])
+        read = attempt(path)
+        if isinstance(read, image.ImageError):
+            assert name in str(read)
+        elif read.shape != whole.shape or not np.array_equal(read, whole):
+            wrong.append(cut)
+    assert not wrong, f"garbage accepted when cut at {wrong} of {len(data)} bytes"
+
+
+@pytest.mark.parametrize(
+    "kind", ["png", "png16", "jpeg", "progressive", "tiff", "tiff-lzw", "tiff-deflate64"]
+)
+def test_cut_in_the_pixels_is_refused(tmp_path: Path, kind: str) -> None:
+    """Where the header and all tags are there, but the pixels are not."""
+    noise = np.random.default_rng(0).integers(0, 256, (64, 80, 3), dtype=np.uint8)
+    compression = {"tiff-lzw": 5, "tiff-deflate64": 8}.get(kind, 1)
+    if kind.startswith("tiff"):
+        samples = noise / 255.0 if kind == "tiff-deflate64" else noise
+        tags, segments = p.tiff_page(samples, compression=compression, rows=64)
+        whole = p.tiff_file([(tags, [])])  # the directory first, the only strip after it
+        start = len(whole) + 24
+        length = len(segments[0])
+        tags |= {273: ("I", [start]), 279: ("I", [length])}
+        head = p.tiff_file([(tags, [])])
+        data = head.ljust(start, b"\0") + segments[0]
+    else:
+        data = {
+            "png": lambda: p.png(noise),
+            "png16": lambda: p.png(noise.astype("u2") * 250, depth=16),
+            "jpeg": lambda: p.jpeg(noise),
+            "progressive": lambda: p.jpeg(noise, progressive=True),
+        }[kind]()
+        start, length = 700, len(data) - 700
+    path = tmp_path / "cut"
+    path.write_bytes(data)
+    image.read(path)
+    for share in np.linspace(0.02, 0.98, 25):
+        path.write_bytes(data[: start + int(share * length)])
+        with refusal(path):
+            image.read(path)
+
+
+@st.composite
+def damaged(draw: st.DrawFn) -> tuple[str, bytes]:
+    name = draw(st.sampled_from(sorted(WHOLE)))
+    data = bytearray(WHOLE[name])
+    where = st.integers(0, len(data) - 1) | st.integers(0, min(len(data) - 1, 120))
+    for place, value in draw(st.lists(st.tuples(where, st.integers(0, 255)), max_size=8)):
+        data[place] = value
+    if draw(st.booleans()):
+        del data[draw(st.integers(0, len(data))) :]
+    if draw(st.integers(0, 5)) == 0:
+        place = draw(st.integers(0, len(data)))
+        data[place:place] = draw(st.binary(min_size=1, max_size=20))
+    return name, bytes(data)
+
+
+@st.composite
+def invented(draw: st.DrawFn) -> tuple[str, bytes]:
+    magic = [
+        b"\x89PNG\r\n\x1a\n",
+        b"\xff\xd8\xff",
+        b"II*\0",
+        b"MM\0*",
+        b"II+\0",
+        b"GIF89a",
+        b"BM",
+        b"P5 9 9 ",
+        b"P3\n",
+    ]
+    start = draw(st.sampled_from([*magic, b"RIFF\x40\0\0\0WEBPVP8L", b""]))
+    return "invented", start + draw(st.binary(max_size=200))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("damaged")
+
+
+@pytest.mark.filterwarnings("ignore")  # Pillow warns of damage it can live with
+@settings(
+    max_examples=400,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(made=damaged() | invented())
+def test_damage_gives_a_picture_or_the_one_error(folder: Path, made: tuple[str, bytes]) -> None:
+    name, data = made
+    path = folder / name
+    path.write_bytes(data)
+    before = opened()
+    read = attempt(path, min_side=1)
+    if isinstance(read, image.ImageError):
+        assert name in str(read)
+    else:
+        check_picture(read)
+    with contextlib.suppress(image.ImageError):
+        info = image.describe(path)
+        assert isinstance(info.width, int)
+        assert isinstance(info.height, int)
+    assert not opened() - before
+
+
+# Size
+
+UNPACKED = 400_000_000  # more than the measuring process may have
+DATA = p.png_chunk(b"IDAT", zlib.compress(bytes(1000)))
+BOMBS: dict[str, bytes] = {
+    "square.png": p.png_header(100_000, 100_000) + DATA,
+    "deep.png": p.png_header(100_000, 100_000, 16, 2) + DATA,
+    "area.png": p.png_header(8001, 8000) + DATA,
+    "wide.png": p.png_header(2**31 - 1, 8) + DATA,
+    "grey.tif": tiff_header(100_000, 100_000),
+    "double.tif": tiff_header(100_000, 100_000, p.UNIT.astype("f8")),
+    "lzw.tif": tiff_header(100_000, 100_000, compression=5),
+    "tiles.tif": tiff_header(100_000, 100_000, tile=16),
+    "high.jpg": jpeg_header(65_500, 65_500),
+    "screen.gif": p.gif_bitmap(65_535, 65_535) + gif_first[13:],
+    "square.webp": webp_header(16_383, 16_383),
+    "square.bmp": bmp_header(100_000, 100_000),
+    "square.ppm": b"P6 100000 100000 65535\n" + bytes(1000),
+    "long.pgm": b"P2 99999999 8 255\n0 0 0",
+}
+MEASURE = """
+import json, resource, sys, time
+from pathlib import Path
+from isca_gui.core.pictures import image
+import numpy, tifffile, PIL.Image
+PIL.Image.init()
+size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + 256 * 2**20,) * 2)
+out = {}
+for name in sys.argv[1:]:
+    for function in (image.read, image.describe):
+        started = time.perf_counter()
+        try:
+            message = f"gave {type(function(name)).__name__}"
+        except image.ImageError as error:
+            message = f"refused: {error}"
+        except BaseException as error:
+            message = f"raised {error!r}"
+        out[f"{function.__name__} {Path(name).name}"] = message, time.perf_counter() - started
+print(json.dumps(out))
+"""
+
+
+def measure(paths: list[Path]) -> dict[str, tuple[str, float]]:
+    """Read and describe the files in a process that may take no more than 256 MB."""
+    root = str(Path(image.__file__).parents[2])
+    search = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, *map(str, paths)],
+        env={**os.environ, "PYTHONPATH": search},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+linux = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="needs /proc and an address space limit"
+)
+
+
+@pytest.mark.alone
+@linux
+def test_declared_size_is_refused_quickly_and_with_little_memory(tmp_path: Path) -> None:
+    for name, data in BOMBS.items():
+        (tmp_path / name).write_bytes(data)
+    outcome = measure([tmp_path / name for name in BOMBS])
+    bad = []
+    for name in BOMBS:
+        for function in ("read", "describe"):  # the header may still be described
+            message, seconds = outcome[f"{function} {name}"]
+            told = message.replace(str(tmp_path), "")
+            refused = told.startswith("refused") and re.search(SIZE, told) and "memory" not in told
+            described = function == "describe" and told == "gave ImageInfo"
+            if not (refused or described) or seconds > 2:
+                bad.append((function, name, message, seconds))
+    assert not bad, "\n".join(map(str, bad))
+
+
+@pytest.mark.alone
+@linux
+def test_data_that_unpack_to_more_than_declared(tmp_path: Path) -> None:
+    """Small pictures, far too much in them: read or refused, in bounded memory, never another error."""
+    packed = zlib.compress(bytes(UNPACKED), 1)
+    (tmp_path / "a.png").write_bytes(p.png(p.GREY8, idat=packed))
+    (tmp_path / "b.png").write_bytes(p.png(p.RGB16, depth=16, idat=packed))
+    (tmp_path / "c.tif").write_bytes(p.tiff(p.GREY8, compression=8, rows=13, segments=[packed]))
+    (tmp_path / "d.tif").write_bytes(
+        p.tiff(p.UNIT.astype("f8"), compression=8, rows=13, segments=[packed])
+    )
+    several = lzma.compress(bytes(UNPACKED // 20), preset=0) * 20  # streams that follow each other
+    doubles = p.UNIT.astype("f8")
+    (tmp_path / "e.tif").write_bytes(
+        p.tiff(doubles, compression=34925, rows=13, segments=[several])
+    )
+    outcome = measure(sorted(tmp_path.iterdir()))
+    bad = {
+        what: told for what, told in outcome.items() if told[0].startswith("raised") or told[1] > 5
+    }
+    assert not bad
+    for name in ("d.tif", "e.tif"):  # not for want of memory: another machine would have it
+        assert "far more than its size allows" in outcome[f"read {name}"][0]
+
+
+@pytest.mark.parametrize("rows", [5, 13, 2**32 - 1])
+@pytest.mark.parametrize("compression", [8, 32946, 34925])
+def test_doubles_that_are_compressed(tmp_path: Path, compression: int, rows: int) -> None:
+    doubles, pack = p.UNIT.astype("f8"), lzma.compress if compression == 34925 else zlib.compress
+    parts = [pack(doubles[low : low + rows].tobytes()) for low in range(0, p.HEIGHT, rows)]
+    tags = {278: ("I", [rows])}
+    made = p.tiff(
+        doubles, compression=compression, rows=min(rows, p.HEIGHT), segments=parts, tags=tags
+    )
+    (tmp_path / "a.tif").write_bytes(made)
+    check_equal(image.read(tmp_path / "a.tif"), p.UNIT)
+
+
+def test_bytes_behind_a_compressed_part_do_no_harm(tmp_path: Path) -> None:
+    doubles = p.UNIT.astype("f8")
+    for compression, pack in ((8, zlib.compress), (34925, lzma.compress)):
+        parts = [pack(doubles.tobytes()) + b"padding"]
+        made = p.tiff(doubles, compression=compression, rows=13, segments=parts)
+        (tmp_path / "a.tif").write_bytes(made)
+        check_equal(image.read(tmp_path / "a.tif"), p.UNIT)
+
+
+@pytest.mark.alone
+def test_many_parts_that_share_their_bytes_are_refused_in_time(tmp_path: Path) -> None:
+    """Each by itself is within bounds; together they would unpack for an hour."""
+    packed = zlib.compress(bytes(30 << 20), 9)
+    places = {273: ("I", [8] * 4096), 279: ("I", [len(packed)] * 4096)}
+    made = p.tiff(np.zeros((4096, 8)), compression=8, rows=1, segments=[packed], tags=places)
+    assert made[8:].startswith(packed)
+    (tmp_path / "a.tif").write_bytes(made)
+    started = time.perf_counter()
+    with refusal(tmp_path / "a.tif", "far more than its size"):
+        image.read(tmp_path / "a.tif")
+    assert time.perf_counter() - started < 10
+
+
+def test_limits() -> None:
+    assert image.MAX_PIXELS == 64_000_000
+    assert image.MAX_SIDE == 16_384
+
+
+def test_64_megapixels_pass_the_size_check(tmp_path: Path) -> None:
+    path = tmp_path / "area.png"
+    path.write_bytes(p.png_header(8000, 8000, 1) + p.png_chunk(b"IDAT", zlib.compress(bytes(1000))))
+    with pytest.raises(image.ImageError) as caught:  # refused, but for the missing pixels
+        image.read(path)
+    assert not re.search("megapixel|too large", without_path(caught.value, path))
+
+
+# Paths
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "with space.png",
+        "😀.png",
+        "ümläut-日本.png",
+        "-dash.png",
+        "a'b\"c.png",
+        "%s{0}.png",
+        "line\nbreak.png",
+    ],
+)
+@pytest.mark.parametrize("kind", [str, Path])
+def test_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, kind: Callable[[Any], Any]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    try:
+        Path(name).write_bytes(p.png(p.GREY8))
+    except OSError:
+        pytest.skip("this file system has no such names")
+    for path in (kind(name), kind(tmp_path / name)):
+        check_equal(image.read(path), grey8)
+        assert image.describe(path).width == p.WIDTH
+    image.save_png(kind(name), p.UNIT)
+    image.save_tiff(kind(name), p.UNIT)
+    check_equal(image.read(name), p.UNIT, 0)
+    Path(name).write_bytes(b"text")
+    with refusal(name):
+        image.read(kind(name))
+
+
+@posix
+def test_name_that_is_no_text(tmp_path: Path) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.png")
+    try:
+        Path(path).write_bytes(p.png(p.GREY8))
+    except OSError:
+        pytest.skip("this file system has no such names")
+    check_equal(image.read(path), grey8)
+    image.save_tiff(path, p.UNIT)
+    check_equal(image.read(path), p.UNIT, 0)
+
+
+@pytest.mark.parametrize("function", [image.read, image.describe])
+@pytest.mark.parametrize(
+    "name",
+    ["missing.png", "nul\0.png", "n" * 300 + ".png", "no/such/folder.png", "http://a.b/c.png"],
+)
+def test_missing(tmp_path: Path, function: Callable[[Any], Any], name: str) -> None:
+    path = f"{tmp_path}/{name}"
+    with refusal(path):
+        function(path)
+
+
+@pytest.mark.parametrize("function", [image.read, image.describe])
+def test_directory(tmp_path: Path, function: Callable[[Any], Any]) -> None:
+    folder = tmp_path / "folder.png"
+    folder.mkdir()
+    with refusal(folder):
+        function(folder)
+
+
+@posix
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("function", [image.read, image.describe])
+def test_pipes_devices_and_links(tmp_path: Path, function: Callable[[Any], Any]) -> None:
+    os.mkfifo(tmp_path / "pipe.png")
+    (tmp_path / "loop.png").symlink_to("loop.png")
+    (tmp_path / "dangling.png").symlink_to("nowhere.png")
+    (tmp_path / "linked-pipe.png").symlink_to("pipe.png")
+    (tmp_path / "zero.png").symlink_to("/dev/zero")
+    for name in ("pipe.png", "loop.png", "dangling.png", "linked-pipe.png", "zero.png"):
+        with refusal(tmp_path / name):
+            function(tmp_path / name)
+    (tmp_path / "good.png").write_bytes(p.png(p.GREY8))
+    (tmp_path / "link.png").symlink_to("good.png")
+    function(tmp_path / "link.png")
+
+
+@posix
+@pytest.mark.skipif(getattr(os, "geteuid", lambda: 0)() == 0, reason="root may read everything")
+def test_unreadable(tmp_path: Path) -> None:
+    path = tmp_path / "secret.png"
+    path.write_bytes(p.png(p.GREY8))
+    path.chmod(0)
+    with refusal(path, "permission"):
+        image.read(path)
+
+
+# The header
+
+DESCRIBED = [
+    ("grey.png", p.png(p.GREY8), "PNG", 18, 13, 1),
+    ("rgb16.png", p.png(p.RGB16, depth=16), "PNG", 18, 13, 1),
+    ("frames.png", frames("PNG"), "PNG", 18, 13, 3),
+    ("grey.jpg", p.jpeg(p.SMOOTH), "JPEG", 64, 48, 1),
+    ("pages.tif", tiff_pages(), "TIFF", 18, 13, 2),
+    ("double.tif", p.tiff(p.UNIT.astype("f8")), "TIFF", 18, 13, 1),
+    ("frames.gif", gif_first, "GIF", 18, 13, 3),
+    ("frames.webp", frames("WEBP"), "WEBP", 18, 13, 3),
+    ("colour.bmp", p.bmp(p.RGB8, depth=24), "BMP", 18, 13, 1),
+    ("colour.ppm", p.pnm(6, p.RGB8, 255), "P[GNP]M", 18, 13, 1),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "kind", "width", "height", "count"), DESCRIBED, ids=[d[0] for d in DESCRIBED]
+)
+def test_describe(
+    tmp_path: Path, name: str, data: bytes, kind: str, width: int, height: int, count: int
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    before = opened()
+    info = image.describe(path)
+    assert not opened() - before
+    assert re.fullmatch(kind, info.format.upper())
+    assert (info.width, info.height, info.frames) == (width, height, count)
+    assert isinstance(info.pixel_type, str)
+    assert info.pixel_type.strip()
+
+
+def test_describe_tells_deep_pictures(tmp_path: Path) -> None:
+    path = tmp_path / "deep"
+    for data in (
+        p.png(p.GREY16, depth=16),
+        p.png(p.RGB16, depth=16),
+        p.tiff(p.GREY16),
+        p.tiff(p.RGB16),
+    ):
+        path.write_bytes(data)
+        assert "16" in image.describe(path).pixel_type
+
+
+def test_describe_reads_the_header_only(tmp_path: Path) -> None:
+    path = tmp_path / "cut.png"
+    path.write_bytes(p.png(p.GREY8)[:80])
+    assert image.describe(path).width == p.WIDTH
+    path.write_bytes(b"text")
+    with refusal(path):
+        image.describe(path)
+
+
+def test_reading_leaves_no_setting_changed(tmp_path: Path) -> None:
+    path = tmp_path / "some"
+    seen = (Image.MAX_IMAGE_PIXELS, ImageFile.LOAD_TRUNCATED_IMAGES, list(warnings.filters))
+    for data in (p.png(p.GREY8), p.tiff(p.UNIT.astype("f8")), b"text"):
+        path.write_bytes(data)
+        with contextlib.suppress(image.ImageError):
+            image.read(path)
+    assert (Image.MAX_IMAGE_PIXELS, ImageFile.LOAD_TRUNCATED_IMAGES, list(warnings.filters)) == seen
+
+
+def test_warnings_come_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Marked(Warning):
+        pass
+
+    opened, loaded = Image.open, ImageFile.ImageFile.load
+
+    def warn_and_open(*args: Any, **options: Any) -> Any:
+        warnings.warn("opening", Marked, stacklevel=1)
+        return opened(*args, **options)
+
+    def warn_and_load(self: Any) -> Any:
+        warnings.warn("loading", Marked, stacklevel=1)
+        return loaded(self)
+
+    monkeypatch.setattr(Image, "open", warn_and_open)
+    monkeypatch.setattr(ImageFile.ImageFile, "load", warn_and_load)
+    path = tmp_path / "grey.jpg"
+    path.write_bytes(p.jpeg(p.SMOOTH))
+    with pytest.warns(Marked) as caught:
+        image.read(path)
+    assert {str(w.message) for w in caught} >= {"opening", "loading"}
+
+
+# Saving
+
+SAVERS = [
+    pytest.param(image.save_png, {}, id="png8"),
+    pytest.param(image.save_png, {"bits": 16}, id="png16"),
+    pytest.param(image.save_tiff, {}, id="tiff"),
+]
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_png_round_trip(tmp_path: Path, bits: int) -> None:
+    top = 2**bits - 1
+    picture = np.random.default_rng(0).random((40, 50), dtype=np.float32)
+    picture[0, :3] = 0, 1, np.nextafter(np.float32(1), np.float32(0))
+    picture[1] = (np.arange(50) + 0.49) / top
+    path = tmp_path / "saved.png"
+    image.save_png(path, picture, bits=bits)
+    check_equal(image.read(path), picture, 0.5 / top + EXACT)
+    with Image.open(path) as opened:
+        assert opened.format == "PNG"
+        stored = np.asarray(opened)
+    assert stored.dtype == f"u{bits // 8}"
+    np.testing.assert_allclose(stored / top, picture, rtol=0, atol=0.5 / top + 1e-9)
+
+
+def test_tiff_round_trip(tmp_path: Path) -> None:
+    picture = np.random.default_rng(0).random((40, 50), dtype=np.float32)
+    picture[0, :4] = 0, 1, np.nextafter(np.float32(1), np.float32(0)), np.float32(1e-42)
+    path = tmp_path / "saved.tif"
+    image.save_tiff(path, picture)
+    check_equal(image.read(path), picture, 0)
+    assert np.array_equal(tifffile.imread(path), picture)
+    assert tifffile.imread(path).dtype == np.float32
+
+
+@pytest.mark.parametrize(("save", "options"), SAVERS)
+def test_saves_any_layout(
+    tmp_path: Path, save: Callable[..., None], options: dict[str, Any]
+) -> None:
+    base = np.random.default_rng(0).random((24, 30)).astype(np.float32)
+    first, second = tmp_path / "a", tmp_path / "b"
+    for picture in (
+        base.T,
+        base[::-1, ::2],
+        np.asfortranarray(base),
+        base.astype(">f4"),
+        base.astype(np.float64),
+    ):
+        save(first, picture, **options)
+        save(second, np.ascontiguousarray(picture, dtype=np.float32), **options)
+        assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX limits")
+@pytest.mark.parametrize(("save", "options"), SAVERS)
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
+def test_a_disk_that_fills_up_leaves_the_old_picture(
+    tmp_path: Path, save: Callable[..., None], options: dict[str, Any], share: float
+) -> None:
+    path, other = tmp_path / "saved", np.random.default_rng(0).random((64, 80), dtype=np.float32)
+    save(path, other, **options)
+    size = path.stat().st_size
+    save(path, p.UNIT, **options)
+    before = path.read_bytes()
+    with refusal(path), full_disk(int(share * size)):
+        save(path, other, **options)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(("save", "options"), SAVERS)
+def test_same_picture_same_bytes(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    save: Callable[..., None],
+    options: dict[str, Any],
+) -> None:
+    save(tmp_path / "a", p.UNIT, **options)
+    monkeypatch.setattr(time, "time", lambda: 4e9)
+    save(tmp_path / "another name", p.UNIT.copy(), **options)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "another name").read_bytes()
+
+
+@pytest.mark.parametrize(("save", "options"), SAVERS)
+@pytest.mark.parametrize(
+    "picture",
+    [
+        np.full((9, 9), np.nan, "f4"),
+        np.full((9, 9), np.inf, "f4"),
+        np.full((9, 9), 1.5, "f4"),
+        np.full((9, 9), -0.01, "f4"),
+        np.full((9, 9), 1 + 1e-6, "f8"),
+        np.full((9, 9), 128, "u1"),
+        np.zeros((9, 9, 3), "f4"),
+        np.zeros(9, "f4"),
+        np.zeros((0, 9), "f4"),
+        np.zeros((9, 9), "c8"),
+        np.zeros((9, 9), "O"),
+    ],
+    ids=[
+        "nan",
+        "inf",
+        "above",
+        "below",
+        "just-above",
+        "bytes",
+        "rgb",
+        "row",
+        "empty",
+        "complex",
+        "objects",
+    ],
+)
+def test_saving_refuses(
+    tmp_path: Path, save: Callable[..., None], options: dict[str, Any], picture: np.ndarray
+) -> None:
+    path = tmp_path / "refused"
+    with refusal(path):
+        save(path, picture, **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_png_has_8_or_16_bits(tmp_path: Path) -> None:
+    with pytest.raises((ValueError, image.ImageError)):
+        image.save_png(tmp_path / "a.png", p.UNIT, bits=12)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("save", "options"), SAVERS)
+def test_saving_where_it_cannot(
+    tmp_path: Path, save: Callable[..., None], options: dict[str, Any]
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_bytes(b"x")
+    for name in ("missing/a.png", "folder", "file/a.png", "nul\0.png", "n" * 300):
+        with refusal(tmp_path / name):
+            save(str(tmp_path / name), p.UNIT, **options)
+    assert sorted(found.name for found in tmp_path.iterdir()) == ["file", "folder"]
+    assert list((tmp_path / "folder").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), KeyboardInterrupt(), RuntimeError("x")]
+)
+@pytest.mark.parametrize("function", ["replace", "fsync"])
+@pytest.mark.parametrize("existing", [True, False])
+@pytest.mark.parametrize(("save", "options"), SAVERS)
+def test_interrupted_saving_keeps_the_old_file(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    save: Callable[..., None],
+    options: dict[str, Any],
+    existing: bool,
+    function: str,
+    error: BaseException,
+) -> None:
+    def fail(*_: Any, **__: Any) -> None:
+        raise error
+
+    path = tmp_path / "kept"
+    if existing:
+        path.write_bytes(b"the old file")
+    before = opened()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, function, fail)
+        expected = KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else image.ImageError
+        with pytest.raises(expected):
+            save(path, p.UNIT, **options)
+    assert not opened() - before
+    assert [found.name for found in tmp_path.iterdir()] == (["kept"] if existing else [])
+    assert not existing or path.read_bytes() == b"the old file"
+    save(path, p.UNIT, **options)
+    assert [found.name for found in tmp_path.iterdir()] == ["kept"]
+    assert not opened() - before
+
+
+@posix
+@pytest.mark.parametrize("umask", [0o022, 0o027, 0o077, 0o000])
+@pytest.mark.parametrize(("save", "options"), SAVERS)
+def test_mode_is_that_of_any_new_file(
+    tmp_path: Path, save: Callable[..., None], options: dict[str, Any], umask: int
+) -> None:
+    old = os.umask(umask)
+    try:
+        save(tmp_path / "new", p.UNIT, **options)
+        (tmp_path / "kept").write_bytes(b"")
+        (tmp_path / "kept").chmod(0o640)
+        save(tmp_path / "kept", p.UNIT, **options)
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o666 & ~umask
+    assert stat.S_IMODE((tmp_path / "kept").stat().st_mode) == 0o640  # open() would leave it, too
+
+
+@pytest.mark.parametrize(("save", "options"), SAVERS)
+def test_saving_at_once(tmp_path: Path, save: Callable[..., None], options: dict[str, Any]) -> None:
+    path = tmp_path / "shared"
+    levels = [n / 255 for n in range(0, 256, 32)]
+    errors: list[BaseException] = []
+
+    def work(level: float) -> None:
+        try:
+            for _ in range(5):
+                save(path, np.full((64, 64), level, np.float32), **options)
+        except BaseException as error:  # noqa: BLE001
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(level,)) for level in levels]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert [found.name for found in tmp_path.iterdir()] == ["shared"]
+    read = image.read(path)
+    assert read.min() == read.max()
+    assert min(abs(read[0, 0] - level) for level in levels) < 1e-4

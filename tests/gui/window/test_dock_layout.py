@@ -1,0 +1,273 @@
+"""Docks lie after a project is opened as they lay when it was saved; an altered text is refused whole."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import Qt
+
+from isca_gui.window import dock_layout
+from isca_gui.window.arrangement import VIEWERS
+from isca_gui.window.dock_layout import Layout, Split, Tabs, alike, from_text, to_text
+from isca_gui.window.docks import AREAS
+from tests.gui.conftest import still
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytestqt.qtbot import QtBot
+
+    from isca_gui.window.main_window import MainWindow
+
+    Numbers = tuple[float, ...]
+
+NAMES = ("steps", *(name for name, *_ in VIEWERS), "help")
+FIRST = Layout(
+    {
+        "left": Tabs(("steps",), "steps"),
+        "right": Split(
+            True,
+            (
+                Tabs(("pictures", "bases"), "bases"),
+                Split(False, (Tabs(("runs",), "runs"), Tabs(("help",), "help")), (0.4, 0.6)),
+            ),
+            (0.7, 0.3),
+        ),
+    },
+    {"left": 0.3, "right": 0.7},
+    {"confusion": (30, 40, 500, 300)},
+)
+
+
+def document(layout: Layout = FIRST) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(base64.b64decode(to_text(layout)))
+    return found
+
+
+def text(found: object) -> str:
+    return base64.b64encode(json.dumps(found).encode()).decode()
+
+
+def shuffle_docks(window: MainWindow, dice: random.Random) -> None:
+    """Do a few of the things a user does with docks."""
+    ways = (Qt.Orientation.Horizontal, Qt.Orientation.Vertical)
+    for _ in range(4):
+        one, other = dice.sample([window.docks[name] for name in NAMES if name != "steps"], 2)
+        match dice.randrange(5):
+            case 0:
+                window.tabifyDockWidget(one, other)
+            case 1:  # a dock that is a tab must not be split: no mouse does, and Qt loses it
+                window.addDockWidget(dice.choice(list(AREAS.values())), one)
+                window.splitDockWidget(one, other, dice.choice(ways))
+            case 2:
+                one.setFloating(not one.isFloating())
+            case 3:
+                one.setVisible(one.isHidden())
+            case _:
+                window.addDockWidget(dice.choice(list(AREAS.values())), one)
+
+
+def places(window: MainWindow) -> dict[str, str | Numbers]:
+    """Say what is open, what of it is behind another, and where the others are, in shares of the window."""
+    found: dict[str, str | Numbers] = {}
+    for name, dock in window.docks.items():
+        place = dock.geometry()
+        if dock.isHidden() or dock.isFloating():
+            found[name] = "closed" if dock.isHidden() else "floating"
+        elif not place.intersects(window.rect()):
+            found[name] = "behind another"
+        else:
+            whole = (window.width(), window.height()) * 2
+            sides = place.x(), place.y(), place.width(), place.height()
+            found[name] = tuple(side / all_ for side, all_ in zip(sides, whole, strict=True))
+    return found
+
+
+def assert_same_places(one: dict[str, str | Numbers], other: dict[str, str | Numbers]) -> None:
+    for name, where in one.items():
+        assert other[name] == (
+            where if isinstance(where, str) else pytest.approx(where, abs=0.05)
+        ), name
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_a_user_does_comes_back(qtbot: QtBot, window: MainWindow, seed: int) -> None:
+    dice = random.Random(seed)
+    window.showNormal()
+    window.resize(2000, 1400)  # so large that all docks have the room they need
+    still(qtbot, window)
+    for _ in range(4):
+        shuffle_docks(window, dice)
+        still(qtbot, window)
+        kept, before = window.layout_text(), places(window)
+        assert from_text(kept, NAMES) is not None
+        window.arrange()
+        still(qtbot, window)
+        assert not window.docks["pictures"].isHidden()
+        window.show_layout(kept)
+        still(qtbot, window)
+        assert_same_places(places(window), before)
+        assert window.layout_text() == kept, "and is written in the same bytes"
+
+
+def test_sizes_come_back(qtbot: QtBot, window: MainWindow) -> None:
+    window.showNormal()
+    window.resize(1400, 900)
+    still(qtbot, window)
+    pictures, lower = window.docks["pictures"], window.docks["convergence"]
+    window.resizeDocks([pictures, lower], [400, 500], Qt.Orientation.Vertical)
+    still(qtbot, window)
+    kept, before = window.layout_text(), (pictures.height(), lower.height())
+    window.arrange()
+    still(qtbot, window)
+    assert abs(lower.height() - before[1]) > 50
+    window.show_layout(kept)
+    still(qtbot, window)
+    assert (pictures.height(), lower.height()) == pytest.approx(before, abs=3)
+
+
+def test_a_layout_that_does_not_fit_is_kept_at_any_moment(qtbot: QtBot, window: MainWindow) -> None:
+    window.showNormal()
+    window.resize(700, 600)
+    still(qtbot, window)
+    areas = {
+        "left": Tabs(("steps",), "steps"),
+        "right": Tabs(("pictures", "comparison"), "comparison"),
+    }
+    wide = to_text(Layout(areas, {"left": 0.05, "right": 0.95}, {}))
+    window.show_layout(wide)
+    for _ in range(20):  # before the room is shared out, and after
+        assert window.layout_text() == wide
+        qtbot.wait(20)
+    assert window.docks["steps"].width() > 0.1 * window.width(), "it did not fit"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda docks: docks["bases"].close(),
+        lambda docks: docks["help"].show(),
+        lambda docks: docks["runs"].setFloating(True),
+    ],
+    ids=["closed", "opened", "afloat"],
+)
+def test_what_is_done_while_the_room_is_shared_out_is_kept(
+    qtbot: QtBot, window: MainWindow, change: Any
+) -> None:
+    window.arrange()
+    assert window._settle.isActive()
+    change(window.docks)
+    at_once = window.layout_text()
+    qtbot.waitUntil(lambda: not window._settle.isActive())
+    found, wanted = (
+        from_text(text, tuple(window.docks)) for text in (at_once, window.layout_text())
+    )
+    assert alike(found, wanted)
+
+
+def test_a_window_saved_or_closed_at_once_is_laid_as_one_that_was_looked_at(
+    qtbot: QtBot, open_window: Callable[[], MainWindow]
+) -> None:
+    window = open_window()
+    window._settle.start(60_000)  # it has its size, and the room is not shared out yet
+    qtbot.waitUntil(lambda: window.width() > 0.95 * window.screen().size().width())
+    at_once = window.layout_text()
+    assert window._settle.isActive()
+    window._settle.start(0)
+    qtbot.waitUntil(lambda: not window._settle.isActive())
+    assert window.layout_text() == at_once
+
+
+def test_the_steps_take_no_more_than_they_need_at_first(qtbot: QtBot, window: MainWindow) -> None:
+    window.showNormal()
+    window.resize(1280, 800)
+    still(qtbot, window)
+    window.show_viewer("start")  # as at the very first start
+    window.arrange()
+    still(qtbot, window)
+    assert 350 <= window.docks["steps"].width() <= 400
+    assert 225 <= window.docks["convergence"].height() <= 330
+
+
+@pytest.mark.parametrize("change", [
+    lambda d: d["areas"].pop("left"),  # the steps are nowhere
+    lambda d: d["areas"].update(middle={"tabs": ["runs"], "front": "runs"}),
+    lambda d: d["areas"].update(top={"tabs": ["nothing"], "front": "nothing"}),
+    lambda d: d["areas"].update(top={"tabs": ["pictures"], "front": "pictures"}),  # at two places
+    lambda d: d["areas"]["left"].update(front="runs"),
+    lambda d: d["areas"]["left"].update(tabs=7),
+    lambda d: d["areas"]["right"].update(parts=[], shares=[]),
+    lambda d: d["areas"]["right"].update(shares=[0.5]),
+    lambda d: d["areas"]["right"].update(shares=[0.5, float("nan")]),
+    lambda d: d["areas"]["right"].update(shares=[0.5, -1]),
+    lambda d: d["areas"]["right"].update(down="yes"),
+    lambda d: d["spans"].pop("right"),
+    lambda d: d["spans"].update(right=1e300),
+    lambda d: d["floating"].update(confusion=[0, 0, 10**9, 10]),
+    lambda d: d["floating"].update(confusion=[0, 0, 0, 10]),
+    lambda d: d["floating"].update(confusion=[1, 2]),
+    lambda d: d["floating"].update(steps=[1, 2, 3, 4]),
+    lambda d: d.pop("floating"),
+    lambda d: d.update(areas=[]),
+])  # fmt: skip
+def test_what_is_no_layout_is_refused(change: Any) -> None:
+    found = document()
+    assert from_text(text(found), NAMES) == FIRST
+    change(found)
+    assert from_text(text(found), NAMES) is None
+
+
+@given(st.text() | st.binary().map(lambda b: base64.b64encode(b).decode()))
+def test_any_other_text_is_refused(wrong: str) -> None:
+    assert from_text(wrong, NAMES) is None
+
+
+def test_depth_and_length_are_bounded() -> None:
+    deep = b'{"areas":{"left":' + b'{"parts":[' * 5000
+    assert from_text(base64.b64encode(deep).decode(), NAMES) is None
+    assert from_text(text(document() | {"more": "x" * 100_000}), NAMES) is None
+
+
+def test_a_wrong_layout_changes_nothing(qtbot: QtBot, window: MainWindow) -> None:
+    still(qtbot, window)
+    before = places(window)
+    window.show_layout(text({"areas": {}}))
+    assert_same_places(places(window), before)
+
+
+@pytest.mark.parametrize(
+    ("name", "beside"), [("comparison", "pictures"), ("help", "pictures"), ("runs", "messages")]
+)
+def test_what_was_closed_comes_back_beside_its_like(
+    qtbot: QtBot, window: MainWindow, name: str, beside: str
+) -> None:
+    window.docks[name].close()
+    still(qtbot, window)
+    window.show_layout(window.layout_text())
+    window.show_viewer(name)
+    still(qtbot, window)
+    assert window.docks[beside] in window.tabifiedDockWidgets(window.docks[name])
+
+
+def test_a_dock_far_away_is_brought_onto_the_screen(qtbot: QtBot, window: MainWindow) -> None:
+    found = document()
+    found["floating"]["confusion"] = [90_000, -90_000, 300, 200]
+    window.show_layout(text(found))
+    still(qtbot, window)
+    dock = window.docks["confusion"]
+    assert dock.isFloating()
+    assert window.screen().availableGeometry().contains(dock.geometry().center())
+
+
+def test_differences_of_a_pixel_are_none() -> None:
+    other = Layout(FIRST.areas, {"left": 0.301, "right": 0.699}, FIRST.floating)
+    assert dock_layout.alike(FIRST, other)
+    assert not dock_layout.alike(
+        FIRST, Layout(FIRST.areas, {"left": 0.4, "right": 0.6}, FIRST.floating)
+    )
