@@ -1,4 +1,4 @@
-"""A picture as a row of blocks: splitting, joining, block means, and where each block lies."""
+"""A picture cut into blocks: splitting, joining, block means, and where each block lies."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
     Number = TypeVar("Number", bound=np.generic)
 
-MIN_SIDE, MAX_SIDE = 2, 64
+MIN_SIDE = 2
+MAX_SIDE = 64
 
 
 @dataclass(frozen=True)
 class Rectangle:
-    """Rows `top` to `bottom` and columns `left` to `right`, the ends not included."""
+    """The pixels in rows `top` to `bottom` and columns `left` to `right`, ends excluded."""
 
     top: int
     left: int
@@ -29,7 +30,8 @@ class Rectangle:
 class BlockGrid:
     """Blocks of side × side pixels over a picture of height × width, row by row.
 
-    A picture whose sides are no multiples of the block's is continued by its edge pixels.
+    Where the sides of the picture are not multiples of the side of a block, its edge pixels are
+    repeated to fill the last blocks.
     """
 
     height: int
@@ -71,18 +73,24 @@ class BlockGrid:
     def split_stack(self, pictures: NDArray[Number]) -> NDArray[Number]:
         """Cut pictures (image, height, width) into blocks (block, image, pixel)."""
         self._check(pictures.shape[1:], (self.height, self.width), "picture")
-        below, right = self.rows * self.side - self.height, self.columns * self.side - self.width
-        padded = (
-            np.pad(pictures, ((0, 0), (0, below), (0, right)), mode="edge")
-            if below or right
-            else pictures
-        )
-        tiles = padded.reshape(len(pictures), self.rows, self.side, self.columns, self.side)
+        below = self.rows * self.side - self.height
+        right = self.columns * self.side - self.width
+        if below or right:
+            pictures = np.pad(pictures, ((0, 0), (0, below), (0, right)), mode="edge")
+        tiles = pictures.reshape(len(pictures), self.rows, self.side, self.columns, self.side)
         blocks = tiles.transpose(1, 3, 0, 2, 4).reshape(self.count, len(pictures), self.pixels)
         return np.ascontiguousarray(blocks)
 
     def split_rows(self, pictures: NDArray[Number], top: int, bottom: int) -> NDArray[Number]:
-        """Cut only the blocks between two rows of pixels; both lie on edges of blocks, or beyond the end."""
+        """Cut only the blocks between two rows of pixels (block, image, pixel).
+
+        Parameters
+        ----------
+        pictures
+            Shape (image, height, width).
+        top, bottom
+            Rows at which blocks begin; `bottom` may lie beyond the end of the picture.
+        """
         self._check(pictures.shape[1:], (self.height, self.width), "picture")
         strip = pictures[:, top : min(bottom, self.height)]
         return BlockGrid(strip.shape[1], self.width, self.side).split_stack(strip)
@@ -93,29 +101,29 @@ class BlockGrid:
         parts = []
         for row in range(low // self.columns, (high - 1) // self.columns + 1):
             start = row * self.columns
-            left, right = (
-                max(low - start, 0) * self.side,
-                min(high - start, self.columns) * self.side,
-            )
+            left = max(low - start, 0) * self.side
+            right = min(high - start, self.columns) * self.side
             strip = pictures[:, row * self.side : (row + 1) * self.side, left:right]
             parts.append(BlockGrid(strip.shape[1], strip.shape[2], self.side).split_stack(strip))
-        return np.concatenate(parts) if len(parts) > 1 else parts[0]
+        # A range within one row of blocks is returned without another copy.
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate(parts)
 
     def join(self, blocks: NDArray[Number]) -> NDArray[Number]:
-        """Put blocks (block, pixel) together to a picture (height, width)."""
+        """Join blocks (block, pixel) to a picture (height, width)."""
         picture: NDArray[Number] = self.join_stack(blocks[:, np.newaxis])[0]
         return picture
 
     def join_stack(self, blocks: NDArray[Number]) -> NDArray[Number]:
-        """Put blocks (block, image, pixel) together to pictures (image, height, width)."""
-        self._check(
-            (*blocks.shape[:1], *blocks.shape[2:]), (self.count, self.pixels), "set of blocks"
-        )
+        """Join blocks (block, image, pixel) to pictures (image, height, width)."""
+        without_images = (*blocks.shape[:1], *blocks.shape[2:])
+        self._check(without_images, (self.count, self.pixels), "set of blocks")
         images = blocks.shape[1]
-        tiles = blocks.reshape(self.rows, self.columns, images, self.side, self.side).transpose(
-            2, 0, 3, 1, 4
+        tiles = blocks.reshape(self.rows, self.columns, images, self.side, self.side)
+        padded = tiles.transpose(2, 0, 3, 1, 4).reshape(
+            images, self.rows * self.side, self.columns * self.side
         )
-        padded = tiles.reshape(images, self.rows * self.side, self.columns * self.side)
         return np.ascontiguousarray(padded[:, : self.height, : self.width])
 
     def spread(self, values: NDArray[Number]) -> NDArray[Number]:
@@ -123,16 +131,19 @@ class BlockGrid:
         return self.join(np.repeat(values[:, np.newaxis], self.pixels, axis=1))
 
     def rectangle(self, index: int) -> Rectangle:
-        """Give the pixels of the picture that a block covers."""
+        """Return the pixels of the picture that a block covers."""
         if not 0 <= index < self.count:
-            raise IndexError(f"block {index} of {self.count}")
-        top, left = (place * self.side for place in divmod(index, self.columns))
-        return Rectangle(
-            top, left, min(top + self.side, self.height), min(left + self.side, self.width)
-        )
+            raise IndexError(f"there is no block {index}; the picture has {self.count}")
+        row, column = divmod(index, self.columns)
+        top = row * self.side
+        left = column * self.side
+        # The last blocks reach beyond the picture; their rectangles do not.
+        bottom = min(top + self.side, self.height)
+        right = min(left + self.side, self.width)
+        return Rectangle(top, left, bottom, right)
 
     def index_at(self, row: int, column: int) -> int:
-        """Give the block that holds a pixel."""
+        """Return the number of the block that holds a pixel."""
         if not (0 <= row < self.height and 0 <= column < self.width):
             raise IndexError(f"pixel ({row}, {column}) lies outside {self.width}×{self.height}")
         return row // self.side * self.columns + column // self.side
@@ -144,16 +155,11 @@ class BlockGrid:
 
 
 def centre(blocks: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Remove each block's mean: blocks (..., pixel) to the centred blocks and the means (...,).
+    """Return the blocks (..., pixel) without their means, and the means (...,).
 
-    In float64, so that `restore` gives 8-, 16- and 24-bit intensities back bit by bit.
+    In float64, so that adding the means back returns 8-, 16- and 24-bit intensities bit by bit.
     """
     exact = blocks.astype(np.float64)
     means = exact.mean(axis=-1)
     exact -= means[..., np.newaxis]
     return exact, means
-
-
-def restore(centred: NDArray[np.float64], means: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Put the means back that `centre` removed."""
-    return (centred + means[..., np.newaxis]).astype(np.float32)

@@ -1,4 +1,4 @@
-"""The structural similarity index, its distance and its gradient: the paper's Section 2 and Eqs. 1, 2, 6, 7.
+"""The structural similarity index and its distance: Section 2 and Eqs. 1 and 2 of the paper.
 
 All functions work on the last axis as the q pixels of a block, and on any number of blocks at once.
 """
@@ -16,76 +16,62 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.floating[Any]]
 
-C1 = 0.01**2  # intensities lie in [0, 1], so l = 1
+# The paper's c₁ = (0.01·l)² and c₂ = (0.03·l)²; intensities lie in [0, 1], so l = 1.
+C1 = 0.01**2
 C2 = 0.03**2
-C3 = C2 / 2
 
 
 def constant(pixels: int) -> float:
-    """Give c = (q − 1)·c₂ for blocks of q pixels."""
+    """Return c = (q − 1)·c₂ for blocks of q pixels."""
     return (pixels - 1) * C2
 
 
-def ssim_three_factors(first: Array, second: Array) -> Array:
-    """SSIM as defined in Eq. 1: luminance × contrast × structure."""
-    mean1, mean2, var1, var2, covariance = _moments(first, second)
-    spread1, spread2 = np.sqrt(var1), np.sqrt(var2)
-    luminance = (2 * mean1 * mean2 + C1) / (mean1**2 + mean2**2 + C1)
-    contrast = (2 * spread1 * spread2 + C2) / (var1 + var2 + C2)
-    structure = (covariance + C3) / (spread1 * spread2 + C3)
-    return np.asarray(luminance * contrast * structure)
-
-
 def ssim(first: Array, second: Array) -> Array:
-    """SSIM in its simplified form s₁·s₂, equal to Eq. 1 since c₂ = 2c₃."""
-    mean1, mean2, var1, var2, covariance = _moments(first, second)
+    """Return the SSIM of blocks (..., q) as s₁·s₂, which equals Eq. 1 since c₂ = 2c₃."""
+    mean1 = first.mean(axis=-1)
+    mean2 = second.mean(axis=-1)
+    centred1 = first - mean1[..., None]
+    centred2 = second - mean2[..., None]
+    # Unbiased estimates, as the paper defines the variances and the covariance.
+    degrees = first.shape[-1] - 1
+    variance1 = np.sum(centred1**2, axis=-1) / degrees
+    variance2 = np.sum(centred2**2, axis=-1) / degrees
+    covariance = np.sum(centred1 * centred2, axis=-1) / degrees
     s1 = (2 * mean1 * mean2 + C1) / (mean1**2 + mean2**2 + C1)
-    s2 = (2 * covariance + C2) / (var1 + var2 + C2)
+    s2 = (2 * covariance + C2) / (variance1 + variance2 + C2)
     return np.asarray(s1 * s2)
 
 
 def distance(first: Array, second: Array) -> Array:
-    """Squared SSIM distance of centred blocks, Eq. 2: ‖x₁ − x₂‖² / (‖x₁‖² + ‖x₂‖² + c)."""
+    """Return the squared SSIM distance of centred blocks (..., q).
+
+    Eq. 2: ‖x₁ − x₂‖² / (‖x₁‖² + ‖x₂‖² + c).
+    """
     energies = np.sum(first**2, axis=-1) + np.sum(second**2, axis=-1)
-    return np.asarray(
-        np.sum((first - second) ** 2, axis=-1) / (energies + constant(first.shape[-1]))
-    )
-
-
-def reconstruction_error(basis: Array, centred: Array) -> Array:
-    """f(U) of Eq. 6 for a basis (..., q, p) and centred blocks (..., q)."""
-    energy, kept = _energies(basis, centred)
-    return np.asarray((energy - kept) / (energy + kept + constant(centred.shape[-1])))
-
-
-def gradient(basis: Array, centred: Array) -> Array:
-    """G(U) of Eq. 7, with f's own denominator β = xᵀ(I + UUᵀ)x + c, so that it holds for every U."""
-    energy, kept = _energies(basis, centred)
-    beta = energy + kept + constant(centred.shape[-1])
-    factor = -2 * (1 + (energy - kept) / beta) / beta
-    projected = np.einsum("...qp,...q->...p", basis, centred)
-    return np.asarray(factor[..., None, None] * centred[..., :, None] * projected[..., None, :])
+    difference = np.sum((first - second) ** 2, axis=-1)
+    return np.asarray(difference / (energies + constant(first.shape[-1])))
 
 
 def ssim_map(first: Array, second: Array, side: int = 8) -> NDArray[np.float64]:
-    """SSIM of two pictures block by block, (rows, columns) of the block grid; its mean is their SSIM."""
+    """Return the SSIM of two pictures block by block; the mean of the map is their SSIM.
+
+    Parameters
+    ----------
+    first, second
+        Pictures of the same shape (height, width), intensities in [0, 1].
+    side
+        Side of a block in pixels.
+
+    Returns
+    -------
+    Shape (rows, columns) of the block grid.
+    """
     if first.shape != second.shape:
-        raise ValueError(f"pictures of different shapes: {first.shape} and {second.shape}")
+        raise ValueError(f"the pictures have different shapes: {first.shape} and {second.shape}")
     height, width = first.shape
     grid = BlockGrid(height, width, side)
-    blocks1, blocks2 = (grid.split(picture.astype(np.float64)) for picture in (first, second))
-    return ssim(blocks1, blocks2).astype(np.float64).reshape(grid.rows, grid.columns)
-
-
-def _moments(first: Array, second: Array) -> tuple[Array, Array, Array, Array, Array]:
-    mean1, mean2 = first.mean(axis=-1), second.mean(axis=-1)
-    centred1, centred2 = first - mean1[..., None], second - mean2[..., None]
-    degrees = first.shape[-1] - 1
-    var1, var2 = (np.sum(c**2, axis=-1) / degrees for c in (centred1, centred2))
-    return mean1, mean2, var1, var2, np.sum(centred1 * centred2, axis=-1) / degrees
-
-
-def _energies(basis: Array, centred: Array) -> tuple[Array, Array]:
-    """Give a = ‖x‖² and s = ‖Uᵀx‖²."""
-    projected = np.einsum("...qp,...q->...p", basis, centred)
-    return np.sum(centred**2, axis=-1), np.sum(projected**2, axis=-1)
+    similarity = ssim(
+        grid.split(first.astype(np.float64)),
+        grid.split(second.astype(np.float64)),
+    )
+    return similarity.astype(np.float64).reshape(grid.rows, grid.columns)
