@@ -195,7 +195,7 @@ WRONG = [
     (
         ["dataset", "sample:nobody", "-o", "d"],
         1,
-        "no sample picture 'sample:nobody'; there are camera",
+        "no sample picture 'sample:nobody'. Choose one of camera",
     ),
     (["dataset", ".", "-o", "d"], 1, "it is a folder"),
     (["dataset", "notes.txt", "-o", "d"], 1, "not a picture that can be read"),

@@ -1,4 +1,4 @@
-"""Datasets: a reference picture and labelled distorted versions of it at exact MSE levels."""
+"""Datasets: a reference picture and labelled, distorted copies of it at exact MSE levels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from isca_gui.core.distortion import distortions, strength_search
 from isca_gui.core.distortion.distortions import ORIGINAL, UNDECIDED_LABEL, UNLIKE
-from isca_gui.core.distortion.strength_search import Ladder, UnreachableError
+from isca_gui.core.distortion.strength_search import MseCurve, UnreachableError
 from isca_gui.core.progress import Progress
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from isca_gui.core.distortion.distortions import Picture
     from isca_gui.core.settings import DatasetSpec
 
-
 LONGEST_LABEL = 200
 
 
@@ -35,7 +34,7 @@ class DatasetError(Exception):
 
 @dataclass(frozen=True)
 class Entry:
-    """What one picture of a dataset is."""
+    """One picture of a dataset: its label, its MSE, and how it was made."""
 
     label: str
     target_mse: float
@@ -46,15 +45,18 @@ class Entry:
 
 @dataclass(frozen=True)
 class Unreachable:
-    """A kind and level left out because the picture cannot reach it."""
+    """A kind and level left out because the picture cannot reach it.
+
+    `maximum_mse` is as in `UnreachableError`: the largest MSE or the nearest one above the target.
+    """
 
     kind: str
     target_mse: float
-    maximum_mse: float  # or the nearest above the target; a mixture stays below it
+    maximum_mse: float
 
     @property
     def reach(self) -> str:
-        """Say how near the picture comes."""
+        """How near the picture comes, as part of a sentence."""
         if self.maximum_mse < self.target_mse and len(distortions.parts_of(self.kind)) > 1:
             return f"this picture stays below {self.maximum_mse:.4g}"
         if self.maximum_mse < self.target_mse:
@@ -64,7 +66,19 @@ class Unreachable:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Pictures (image, height, width), float32 in [0, 1], the reference first, with one entry each."""
+    """Pictures with their entries, the reference first.
+
+    Parameters
+    ----------
+    pictures
+        Shape (image, height, width), float32 in [0, 1]; made read-only.
+    entries
+        One for each picture.
+    spec
+        What was asked for; None for an imported dataset.
+    unreachable
+        What was asked for and is left out.
+    """
 
     pictures: NDArray[np.float32]
     entries: tuple[Entry, ...]
@@ -74,7 +88,7 @@ class Dataset:
     def __post_init__(self) -> None:
         if self.pictures.ndim != 3 or len(self.pictures) != len(self.entries) or not self.entries:
             raise DatasetError(
-                f"{len(self.entries)} entries do not fit pictures of {self.pictures.shape}"
+                f"{len(self.entries)} entries do not match pictures of shape {self.pictures.shape}"
             )
         for label in self.classes:
             try:
@@ -104,7 +118,7 @@ class Dataset:
         return tuple(dict.fromkeys(self.labels))
 
     def digest(self) -> str:
-        """SHA-256 over pictures and labels: the same digest, the same training data."""
+        """Return the SHA-256 of pictures and labels: same digest, same training data."""
         state = hashlib.sha256(repr((self.pictures.shape, self.labels)).encode())
         for picture in self.pictures:
             state.update(np.ascontiguousarray(picture, dtype="<f4").tobytes())
@@ -112,14 +126,14 @@ class Dataset:
 
 
 def check_label(label: str) -> None:
-    """Refuse, by a ValueError, what has a meaning of its own or does not come back from a table as it is."""
+    """Raise ValueError for a label with a meaning of its own or one that a table would change."""
     if not label.strip():
         raise ValueError("the label is empty")
     if label in (UNDECIDED_LABEL, UNLIKE):
-        raise ValueError(f"'{label}' is a word of this program and cannot be a label")
+        raise ValueError(f"'{label}' is reserved by this program and cannot be a label")
     if len(label) > LONGEST_LABEL:
         raise ValueError(
-            f"'{label[:60]}…' cannot be a label: it has more than {LONGEST_LABEL} letters"
+            f"'{label[:60]}…' cannot be a label: it has more than {LONGEST_LABEL} characters"
         )
     if label != label.strip():
         raise ValueError(f"the label {label!r} begins or ends with a space")
@@ -128,7 +142,7 @@ def check_label(label: str) -> None:
 
 
 def picture_seed(seed: int, kind: str, level: float) -> int:
-    """Give each picture noise of its own that does not depend on what is made beside it."""
+    """Return the seed of one picture, which does not depend on what is made beside it."""
     words = [seed, zlib.crc32(kind.encode()), round(level * 1000)]
     return int(np.random.SeedSequence(words).generate_state(1)[0])
 
@@ -136,12 +150,12 @@ def picture_seed(seed: int, kind: str, level: float) -> int:
 def generate(
     reference: Picture, spec: DatasetSpec, threads: int | None = None
 ) -> Generator[Progress, None, Dataset]:
-    """Make the dataset of a reference picture; the result does not depend on the number of threads.
+    """Make the dataset of a reference picture; the number of threads does not change it.
 
-    Closing the generator stops the work. What cannot be reached is left out and listed in `unreachable`.
+    Closing the generator stops the work. What cannot be reached is listed in `unreachable`.
     """
     try:
-        reference = distortions.checked(reference)
+        reference = distortions.checked_reference(reference)
     except ValueError as error:
         raise DatasetError(f"{str(error).capitalize()}.") from error
     wanted = [(kind, level) for kind in spec.kinds for level in spec.levels]
@@ -151,14 +165,17 @@ def generate(
     results: dict[int, Entry | Unreachable] = {}
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
         try:
-            climbs = [pool.submit(_climb, reference, kind, spec.levels) for kind in spec.kinds]
-            while wait(climbs, timeout=0.05).not_done:
+            sampling = [pool.submit(_curve, reference, kind, spec.levels) for kind in spec.kinds]
+            while wait(sampling, timeout=0.05).not_done:
                 yield Progress(0, len(wanted), "measuring the distortions")
-            ladders = {kind: climb.result() for kind, climb in zip(spec.kinds, climbs, strict=True)}
-            jobs = {
-                pool.submit(_distort, pictures, index, kind, level, spec.seed, ladders[kind]): index
-                for index, (kind, level) in enumerate(wanted, start=1)
+            curves = {
+                kind: curve.result() for kind, curve in zip(spec.kinds, sampling, strict=True)
             }
+            jobs = {}
+            for index, (kind, level) in enumerate(wanted, start=1):
+                seed = picture_seed(spec.seed, kind, level)
+                job = pool.submit(_distort, pictures, index, kind, level, seed, curves[kind])
+                jobs[job] = index
             for job in as_completed(jobs):
                 results[jobs[job]] = job.result()
                 yield Progress(len(results), len(wanted), "distorting")
@@ -166,7 +183,8 @@ def generate(
             pool.shutdown(wait=True, cancel_futures=True)
     made = [(0, Entry(ORIGINAL, 0.0, 0.0, 0.0, spec.seed))]
     made += [(index, found) for index, found in sorted(results.items()) if isinstance(found, Entry)]
-    if len(made) <= len(wanted):  # copies the pictures, so only where some are left out
+    if len(made) <= len(wanted):
+        # This copies all pictures, so it is done only where some are left out.
         pictures = pictures[[index for index, _ in made]]
     missed = [found for _, found in sorted(results.items()) if isinstance(found, Unreachable)]
     return Dataset(pictures, tuple(entry for _, entry in made), spec, tuple(missed))
@@ -178,22 +196,35 @@ def _distort(
     kind: str,
     level: float,
     seed: int,
-    ladder: Ladder | None,
+    curve: MseCurve | None,
 ) -> Entry | Unreachable:
-    """Make one picture in its place among the others."""
+    """Distort the first picture and store the result in its place among the others.
+
+    Parameters
+    ----------
+    pictures
+        Shape (image, height, width), the reference first.
+    index
+        Where the result belongs.
+    kind, level, seed
+        The distortion, the wanted MSE, and the seed of its noise.
+    curve
+        What `_curve` returned for the kind.
+    """
     try:
-        made = strength_search.distort(
-            pictures[0], kind, level, picture_seed(seed, kind, level), ladder
-        )
+        made = strength_search.distort(pictures[0], kind, level, seed, curve)
     except UnreachableError as error:
         return Unreachable(error.kind, error.target, error.maximum)
     pictures[index] = made.picture
     return Entry(made.kind, made.target_mse, made.achieved_mse, made.strength, made.seed)
 
 
-def _climb(reference: Picture, kind: str, levels: tuple[float, ...]) -> Ladder | None:
-    """Climb the ladder of a single distortion; a mixture's depends on its first part's picture."""
-    rows = distortions.parts(kind)
+def _curve(reference: Picture, kind: str, levels: tuple[float, ...]) -> MseCurve | None:
+    """Sample the MSE curve of a distortion, to be shared by its levels.
+
+    None for a mixture: the curve of its second part depends on what its first part has made.
+    """
+    rows = distortions.table_rows(kind)
     if len(rows) > 1:
         return None
-    return strength_search.ladder_for(reference, rows[0], reference, levels)
+    return strength_search.mse_curve(reference, rows[0], reference, levels)

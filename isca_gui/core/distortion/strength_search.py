@@ -1,14 +1,13 @@
-"""Find the strength of a distortion that gives a wanted MSE.
+"""Finds the strength of a distortion that gives a wanted MSE.
 
-A ladder of doubling strengths finds the rungs between which the MSE passes the target; a safeguarded secant
-on the logarithms, where MSE against strength is nearly a straight line, does the rest in one to four
-evaluations. The ladder of a kind is climbed once and serves all its levels; where the MSE can be foreseen
-(`foresight.py`), climbing it distorts no picture.
+The MSE is sampled at doubling strengths to find the two between which it passes the target. On
+logarithms MSE against strength is nearly a straight line, so a safeguarded secant method does the
+rest in one to four evaluations. The samples of a kind are taken once and serve all its levels;
+where the MSE can be predicted (`mse_prediction.py`), taking them distorts no picture.
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from dataclasses import dataclass
@@ -24,37 +23,40 @@ if TYPE_CHECKING:
 
     from isca_gui.core.distortion.distortions import Apply, Distortion, Picture
 
-    Point = tuple[float, float]  # a strength and the MSE it gives
+    # A strength and the MSE it gives.
+    Point = tuple[float, float]
 
+# Steps into which a doubling of the strength is divided where a target lies inside it.
 FINER = 3
-ABSOLUTE_TOLERANCE = 0.05  # units of MSE within which the search always stops
+# Units of MSE within which the search always stops.
+ABSOLUTE_TOLERANCE = 0.05
 _MOST_EVALUATIONS = 80
 
 
 class UnreachableError(Exception):
-    """A picture cannot be distorted to an MSE; `maximum` is the largest it can be, or the nearest above.
+    """A picture cannot be distorted to an MSE.
 
-    That of a mixture is out of reach too: its second part came so far after half of `target` by the first.
+    `maximum` is the largest MSE that it can reach, or the nearest one above the target. For a
+    mixture it is only an upper bound: its second part reached so much after the first part had
+    contributed half of `target`, and for a lower target the first part contributes less.
     """
 
     def __init__(self, kind: str, target: float, maximum: float) -> None:
-        self.kind, self.target, self.maximum = kind, target, maximum
-        mixed = (
-            len(distortions.parts_of(kind)) > 1
-        )  # for a lower target its first part goes less far, too
-        bound = (
-            "comes no nearer than"
-            if maximum >= target
-            else "stays below"
-            if mixed
-            else "reaches at most"
-        )
+        self.kind = kind
+        self.target = target
+        self.maximum = maximum
+        if maximum >= target:
+            bound = "comes no nearer than"
+        elif len(distortions.parts_of(kind)) > 1:
+            bound = "stays below"
+        else:
+            bound = "reaches at most"
         super().__init__(f"{kind} {bound} MSE {maximum:.4g} on this picture, not {target:g}")
 
 
 @dataclass(frozen=True)
 class Distorted:
-    """A picture distorted to a wanted MSE: all that is needed to make it again."""
+    """A picture distorted to a wanted MSE, with all that is needed to make it again."""
 
     picture: Picture
     kind: str
@@ -64,10 +66,23 @@ class Distorted:
     seed: int
 
 
-class Ladder:
-    """MSE at doubling strengths, with two more inside each doubling in which a target lies.
+class MseCurve:
+    """The MSE of one distortion of a picture, sampled at doubling strengths.
 
-    Where the MSE is foreseen, every strength is cheap: then all doublings are climbed and guesses refined.
+    Where the MSE is predicted, every sample is cheap: then all doublings are sampled and guesses
+    are refined. Where it is measured, two more samples are taken inside each doubling in which a
+    target lies.
+
+    Parameters
+    ----------
+    row
+        The distortion.
+    measure
+        Returns the MSE at a strength, measured or predicted.
+    apply
+        The prepared distortion, to be used by all searches; None if each prepares its own.
+    predicted
+        Whether `measure` predicts.
     """
 
     def __init__(
@@ -76,56 +91,65 @@ class Ladder:
         measure: Callable[[float], float],
         apply: Apply | None,
         *,
-        foreseen: bool,
+        predicted: bool,
     ) -> None:
-        self._row, self._measure = row, measure
-        self.foreseen = foreseen
-        self.apply = apply  # the distortion itself where no randomness is in it
-        self._rungs: list[Point] = [(0.0, 0.0)]
-        self._between: dict[Point, list[Point]] = {}
+        self._row = row
+        self._measure = measure
+        self.predicted = predicted
+        self.apply = apply
+        self._samples: list[Point] = [(0.0, 0.0)]
+        self._finer: dict[Point, list[Point]] = {}
 
-    def climb(self, targets: tuple[float, ...]) -> None:
-        """Evaluate all that `guess` needs for these targets."""
-        for index in range(-self._row.rungs, 1):
-            self._rungs.append(self._point(self._row.strongest * 2.0**index))
-            if not self.foreseen and self._rungs[-1][1] >= max(targets):
+    def sample(self, targets: tuple[float, ...]) -> None:
+        """Take all samples that `guess` needs for these targets."""
+        for index in range(-self._row.doublings, 1):
+            self._samples.append(self._point(self._row.strongest * 2.0**index))
+            if not self.predicted and self._samples[-1][1] >= max(targets):
                 break
-        for target in () if self.foreseen else targets:
-            crossing = _crossing(self._rungs, target)
-            if crossing is not None and crossing[0] not in self._between and crossing[0][0] > 0:
+        if self.predicted:
+            return
+        for target in targets:
+            crossing = _crossing(self._samples, target)
+            if crossing is not None and crossing[0] not in self._finer and crossing[0][0] > 0:
                 low, high = crossing
                 ratio = high[0] / low[0]
                 inner = [self._point(low[0] * ratio ** (part / FINER)) for part in range(1, FINER)]
-                self._between[low] = [low, *inner, high]
+                self._finer[low] = [low, *inner, high]
 
     def guess(self, target: float) -> tuple[float, float] | None:
-        """Give a strength for a target and d log MSE / d log strength; None if the target is out of reach.
+        """Return a strength for a target and d log MSE / d log strength; None if out of reach.
 
-        What comes out for a target does not depend on the other targets that were climbed for.
+        The result for a target does not depend on the other targets that were sampled for.
         """
-        coarse = _crossing(self._rungs, target)
+        coarse = _crossing(self._samples, target)
         if coarse is None:
             return None
-        if self.foreseen:
-            start = _between(*coarse, target)
+        low, high = coarse
+        if self.predicted:
+            start = _interpolated(low, high, target)
             tolerance = self._row.tolerance * target / 4
-            return _close_in(self._measure, start, *coarse, target, tolerance), _steepness(*coarse)
-        near = self._between.get(coarse[0], list(coarse))
+            strength = _secant(self._measure, start, low, high, target, tolerance)
+            return strength, _slope(low, high)
+        near = self._finer.get(low, [low, high])
         low, high = _crossing(near, target) or coarse
-        guess = _between(low, high, target)
-        rises = all(
-            first[1] < second[1] for first, second in itertools.pairwise([(0.0, 0.0), *near])
-        )
+        guess = _interpolated(low, high, target)
+        errors = [0.0, *(error for _, error in near)]
+        rises = all(first < second for first, second in itertools.pairwise(errors))
         if len(near) == FINER + 1 and rises:
-            cubic = math.exp(
-                _lagrange([(math.log(m), math.log(s)) for s, m in near], math.log(target))
-            )
-            guess = cubic if low[0] < cubic < high[0] else guess
-        return guess, _steepness(low, high)
+            # A cubic through four samples is closer than the chord, if it stays inside the bracket.
+            logarithms = [(math.log(error), math.log(strength)) for strength, error in near]
+            cubic = math.exp(_lagrange(logarithms, math.log(target)))
+            if low[0] < cubic < high[0]:
+                guess = cubic
+        return guess, _slope(low, high)
 
     def corrected(self, target: float, strength: float, error: float) -> float | None:
-        """Guess again, knowing what MSE a strength near the wanted one really has."""
-        if not self.foreseen or error <= 0:
+        """Return a better guess, given the true MSE of a strength near the wanted one.
+
+        Predictions are off by nearly the same factor at neighbouring strengths. None where the
+        MSE is not predicted.
+        """
+        if not self.predicted or error <= 0:
             return None
         target *= self._measure(strength) / error
         found = self.guess(target)
@@ -137,74 +161,100 @@ class Ladder:
 
     @property
     def maximum(self) -> float:
-        """The largest MSE met."""
-        return max(error for _, error in self._rungs)
+        """The largest MSE among the samples."""
+        return max(error for _, error in self._samples)
 
     def _point(self, strength: float) -> Point:
         return strength, self._measure(strength)
 
 
-def _crossing(points: list[Point], target: float) -> tuple[Point, Point] | None:
-    """Give the first two neighbours between which the MSE rises past the target."""
-    for low, high in itertools.pairwise(points):
-        if low[1] < target <= high[1]:
-            return low, high
-    return None
+def mse_curve(
+    picture: Picture, row: Distortion, reference: Picture, targets: tuple[float, ...]
+) -> MseCurve:
+    """Sample the MSE of one distortion of a picture against a reference.
 
-
-def ladder_for(
-    picture: Picture, distortion: Distortion, against: Picture, targets: tuple[float, ...]
-) -> Ladder:
-    """Climb the ladder of one distortion of `picture`, its errors measured against another picture."""
-    # A seed of its own: other noise of the same strength has nearly the same MSE, and no level's own noise
-    # may depend on which levels are made beside it.
-    prepare = functools.partial(distortion.prepare, picture, np.random.default_rng(0))
-    if distortion.predict_mse is not None and against is picture:
-        apply = None if distortion.random else prepare()
-        ladder = Ladder(distortion, distortion.predict_mse(picture), apply, foreseen=True)
+    Parameters
+    ----------
+    picture
+        The picture to distort, (height, width).
+    row
+        The distortion.
+    reference
+        The picture that errors are measured against; for the second part of a mixture it is not
+        `picture`.
+    targets
+        The MSEs that strengths will be searched for.
+    """
+    # A fixed seed: other noise of the same strength has nearly the same MSE, and the noise of no
+    # level may depend on which levels are made beside it.
+    random = np.random.default_rng(0)
+    if row.predict_mse is not None and reference is picture:
+        apply = None if row.random else row.prepare(picture, random)
+        curve = MseCurve(row, row.predict_mse(picture), apply, predicted=True)
     else:
-        apply = prepare()
-        ladder = Ladder(
-            distortion, lambda strength: mse(apply(strength), against), apply, foreseen=False
+        prepared = row.prepare(picture, random)
+        curve = MseCurve(
+            row, lambda strength: mse(prepared(strength), reference), prepared, predicted=False
         )
-    ladder.climb(targets)
-    return ladder
+    curve.sample(targets)
+    return curve
 
 
 def distort(
-    reference: Picture, kind: str, target: float, seed: int, ladder: Ladder | None = None
+    reference: Picture, kind: str, target: float, seed: int, curve: MseCurve | None = None
 ) -> Distorted:
-    """Distort a picture to an MSE; a mixture's first part goes half the way, its second the rest.
+    """Distort a picture to an MSE.
 
-    `ladder` is that of `kind` on `reference`, if the caller has climbed it already; it changes no result.
+    The first part of a mixture goes half the way, its second part the rest.
+
+    Parameters
+    ----------
+    reference
+        Shape (height, width), intensities in [0, 1].
+    kind
+        A distortion of the table or a mixture of two, such as `blur+jpeg`.
+    target
+        The wanted MSE on the 0 to 255 scale.
+    seed
+        Seed of the noise.
+    curve
+        The curve of `kind` on `reference`, if the caller has sampled it already; it changes no
+        result.
+
+    Raises
+    ------
+    UnreachableError
+        Where the picture cannot reach the MSE.
     """
-    rows = distortions.parts(kind)
-    picture = reference = distortions.checked(reference)
+    rows = distortions.table_rows(kind)
+    reference = distortions.checked_reference(reference)
+    picture = reference
     for position, row in enumerate(rows):
         goal = target * (position + 1) / len(rows)
-        shared = (
-            ladder
-            if ladder is not None and len(rows) == 1
-            else ladder_for(picture, row, reference, (goal,))
-        )
-        apply = shared.apply
+        if curve is None or len(rows) > 1:
+            curve = mse_curve(picture, row, reference, (goal,))
+        apply = curve.apply
         if row.random or apply is None:
             apply = row.prepare(picture, np.random.default_rng([seed, position]))
         search = _Search(apply, reference, goal, row)
-        most = search.run(shared)
+        most = search.run(curve)
         if most is not None:
             raise UnreachableError(kind, target, most * target / goal)
         strength, achieved, picture = search.best
-    if not search.done:  # too little for a picture of whole grey levels, say
+    if not search.done:
+        # The target lies between two MSEs that the picture can have, such as whole grey levels.
         raise UnreachableError(kind, target, achieved)
     return Distorted(picture, kind, target, achieved, strength, seed)
 
 
 class _Search:
-    """One search for a strength: remembers the best picture met and the closest strengths on both sides."""
+    """One search for a strength; remembers the best picture found."""
 
     def __init__(self, apply: Apply, reference: Picture, goal: float, row: Distortion) -> None:
-        self._apply, self._reference, self._goal, self._row = apply, reference, goal, row
+        self._apply = apply
+        self._reference = reference
+        self._goal = goal
+        self._row = row
         self._tolerance = max(ABSOLUTE_TOLERANCE, row.tolerance * goal)
         self.best: tuple[float, float, Picture] = (0.0, math.inf, reference)
 
@@ -212,24 +262,26 @@ class _Search:
     def done(self) -> bool:
         return abs(self.best[1] - self._goal) <= self._tolerance
 
-    def run(self, ladder: Ladder) -> float | None:
-        """Find the strength, or give the largest MSE there is if that is less than the goal."""
-        found = ladder.guess(self._goal)
-        if found is None and not ladder.foreseen:
-            return ladder.maximum
-        guess, steepness = found or (self._row.strongest, 2.0)
+    def run(self, curve: MseCurve) -> float | None:
+        """Find the strength, or return the largest MSE there is if that is less than the goal."""
+        found = curve.guess(self._goal)
+        if found is None and not curve.predicted:
+            return curve.maximum
+        # A prediction may be too low: the strongest distortion is tried before giving up.
+        guess, slope = found or (self._row.strongest, 2.0)
         guess = self._row.nearest_step(guess)
-        points = [(guess, self._evaluate(guess))]
-        again = None if self.done else ladder.corrected(self._goal, *points[0])
+        error = self._evaluate(guess)
+        points = [(guess, error)]
+        again = None if self.done else curve.corrected(self._goal, guess, error)
         if again is not None:
             points.append((again, self._evaluate(again)))
-        ends = self._bracket(points, steepness)
-        if ends is None:
+        bracket = self._bracket(points, slope)
+        if bracket is None:
             return self.best[1]
         if not self.done:
-            low, high = ends
-            start = _between(low, high, self._goal)
-            _close_in(self._evaluate, start, low, high, self._goal, self._tolerance)
+            low, high = bracket
+            start = _interpolated(low, high, self._goal)
+            _secant(self._evaluate, start, low, high, self._goal, self._tolerance)
         return None
 
     def _evaluate(self, strength: float) -> float:
@@ -239,36 +291,72 @@ class _Search:
             self.best = (strength, error, picture)
         return error
 
-    def _bracket(self, points: list[Point], steepness: float) -> tuple[Point, Point] | None:
-        """Give two strengths of this very noise between which the goal lies, starting from a guess or two."""
+    def _bracket(self, points: list[Point], slope: float) -> tuple[Point, Point] | None:
+        """Return two strengths of this very noise between which the goal lies.
+
+        None if even the strongest distortion stays below the goal.
+        """
         strongest = self._row.strongest
-        ends = [min(points, key=_error), max(points, key=_error)]  # below, above
+        low = min(points, key=_error)
+        high = max(points, key=_error)
         step = 1.0
-        while not self.done and not ends[0][1] < self._goal <= ends[1][1]:
-            rising = ends[1][1] < self._goal
-            strength, error = ends[1 if rising else 0]
+        while not self.done and not low[1] < self._goal <= high[1]:
+            rising = high[1] < self._goal
+            strength, error = high if rising else low
             if rising and strength >= strongest:
                 return None
-            # First right at the goal, then past it, so that it comes to lie in between.
-            aim = abs(math.log(self._goal / error)) / steepness * step if error > 0 else math.log(2)
+            # The first step aims at the goal itself, the next ones past it, until it is bracketed.
+            aim = math.log(2)
+            if error > 0:
+                aim = abs(math.log(self._goal / error)) / slope * step
             step *= 2
             factor = math.exp(min(max(aim, 1e-4), 2.0))
-            strength = min(strength * factor, strongest) if rising else strength / factor
-            ends[1 if rising else 0] = (strength, self._evaluate(strength))
-            if not rising and strength < 1e-12 * strongest:
-                break
-        return ends[0], ends[1]
+            if rising:
+                strength = min(strength * factor, strongest)
+                high = (strength, self._evaluate(strength))
+            else:
+                strength /= factor
+                low = (strength, self._evaluate(strength))
+                if strength < 1e-12 * strongest:
+                    break
+        return low, high
 
 
 def _error(point: Point) -> float:
     return point[1]
 
 
-def _close_in(
-    measure: Callable[[float], float], strength: float, low: Point, high: Point,
-    goal: float, tolerance: float,
-) -> float:  # fmt: skip
-    """Secant on the logarithms from a strength between two ends, with a halving every third time."""
+def _crossing(points: list[Point], target: float) -> tuple[Point, Point] | None:
+    """Return the first two neighbours between which the MSE rises past the target."""
+    for low, high in itertools.pairwise(points):
+        if low[1] < target <= high[1]:
+            return low, high
+    return None
+
+
+def _secant(
+    measure: Callable[[float], float],
+    strength: float,
+    low: Point,
+    high: Point,
+    goal: float,
+    tolerance: float,
+) -> float:
+    """Find a strength by the secant method on logarithms, with a bisection every third time.
+
+    Parameters
+    ----------
+    measure
+        Returns the MSE at a strength.
+    strength
+        Where to start.
+    low, high
+        Points below and above the goal.
+    goal
+        The wanted MSE.
+    tolerance
+        Units of MSE within which the search stops.
+    """
     for turn in range(_MOST_EVALUATIONS):
         error = measure(strength)
         if abs(error - goal) <= tolerance:
@@ -279,18 +367,22 @@ def _close_in(
             high = (strength, error)
         if abs(high[0] - low[0]) <= 1e-9 * high[0]:
             break
-        halved = math.sqrt(low[0] * high[0]) or high[0] / 2
-        strength = halved if turn % 3 == 1 else _between(low, high, goal)
+        if turn % 3 == 1:
+            # The secant alone would creep where the curve bends sharply.
+            strength = math.sqrt(low[0] * high[0]) or high[0] / 2
+        else:
+            strength = _interpolated(low, high, goal)
     return strength
 
 
-def _between(low: Point, high: Point, goal: float) -> float:
+def _interpolated(low: Point, high: Point, goal: float) -> float:
     """Interpolate the strength for `goal` on logarithms, strictly inside the ends."""
     if low[0] <= 0:
+        # Near 0 the MSE grows with the square of the strength.
         return high[0] * min(max(math.sqrt(goal / high[1]), 0.05), 0.95)
     if low[1] <= 0:
         return math.sqrt(low[0] * high[0])
-    share = math.log(goal / low[1]) / _steepness(low, high) / math.log(high[0] / low[0])
+    share = math.log(goal / low[1]) / _slope(low, high) / math.log(high[0] / low[0])
     return float(low[0] * (high[0] / low[0]) ** min(max(share, 0.02), 0.98))
 
 
@@ -303,8 +395,8 @@ def _lagrange(points: list[Point], at: float) -> float:
     return total
 
 
-def _steepness(low: Point, high: Point) -> float:
-    """Give d log MSE / d log strength between two points, about 2 for small distortions."""
+def _slope(low: Point, high: Point) -> float:
+    """Return d log MSE / d log strength between two points, about 2 for small distortions."""
     if low[0] <= 0 or low[1] <= 0 or high[1] <= low[1]:
         return 2.0
     return max(math.log(high[1] / low[1]) / math.log(high[0] / low[0]), 1e-3)

@@ -1,4 +1,4 @@
-"""Kinds of damage that no dataset trains: what a model must call unlike anything it has seen."""
+"""Kinds of damage that are in no dataset: a model should say that it does not recognise them."""
 
 from __future__ import annotations
 
@@ -31,22 +31,28 @@ def _jpeg2000(picture: Picture, strength: float, _: np.random.Generator) -> Pict
 
 
 def _median(picture: Picture, strength: float, _: np.random.Generator) -> Picture:
-    """Over a square, of 8-bit values: by histograms, since sorting takes seconds for a large one."""
-    from skimage.filters import rank  # half a second to load, and only this needs it
+    """Filter 8-bit values by the median over a square.
+
+    By histograms, since sorting takes seconds for a large square.
+    """
+    # Loading it takes half a second, and nothing else needs it.
+    from skimage.filters import rank
 
     side = int(strength)
     grey = np.rint(picture * 255).astype(np.uint8)
-    found: Picture = rank.median(grey, np.ones((side, side), np.uint8)).astype(np.float32)  # type: ignore[no-untyped-call]
-    return found / np.float32(255)
+    square = np.ones((side, side), np.uint8)
+    median: Picture = rank.median(grey, square).astype(np.float32)  # type: ignore[no-untyped-call]
+    return median / np.float32(255)
 
 
 def _posterise(picture: Picture, strength: float, _: np.random.Generator) -> Picture:
-    """Leave only a few grey levels."""
+    """Keep only a few grey levels."""
     steps = np.float32(strength - 1)
-    found: Picture = np.rint(picture * steps) / steps
-    return found
+    posterised: Picture = np.rint(picture * steps) / steps
+    return posterised
 
 
+# For each kind its function and the strengths to choose from.
 UNTRAINED: dict[str, tuple[Apply, tuple[float, ...]]] = {
     "speckle noise": (_speckle, tuple(np.geomspace(0.03, 1, 24).tolist())),
     "jpeg 2000": (_jpeg2000, tuple(np.geomspace(8, 800, 24).tolist())),
@@ -58,21 +64,34 @@ UNTRAINED: dict[str, tuple[Apply, tuple[float, ...]]] = {
 def strengths(
     picture: Picture, kind: str, low: float, high: float, stop: Callable[[], bool] = lambda: False
 ) -> list[float]:
-    """Give the strengths that lead to an MSE between `low` and `high`, or else the one that comes nearest.
+    """Return the strengths that give an MSE between `low` and `high`, or else the nearest one.
 
-    Once `stop` says so, no more than one further strength is tried.
+    Parameters
+    ----------
+    picture
+        Shape (height, width), intensities in [0, 1].
+    kind
+        A key of `UNTRAINED`.
+    low, high
+        The MSEs to stay between.
+    stop
+        Once it returns True, at most one more strength is tried.
     """
-    apply, ladder = UNTRAINED[kind]
+    apply, choices = UNTRAINED[kind]
     random = np.random.default_rng(0)
     reached: list[tuple[float, float]] = []
-    for strength in ladder:
-        reached.append((mse(apply(picture, strength, random), picture), strength))
-        if stop() or (
-            kind == "median filter" and reached[-1][0] > high
-        ):  # slow, and only growing from here
+    for strength in choices:
+        error = mse(apply(picture, strength, random), picture)
+        reached.append((error, strength))
+        # A large median is slow, and its error only grows from here.
+        too_far = kind == "median filter" and error > high
+        if too_far or stop():
             break
     inside = [strength for error, strength in reached if low <= error <= high]
-    return inside or [min(reached, key=lambda pair: abs(np.log((pair[0] + 1e-9) / low)))[1]]
+    if inside:
+        return inside
+    _, nearest = min(reached, key=lambda pair: abs(np.log((pair[0] + 1e-9) / low)))
+    return [nearest]
 
 
 def damage(picture: Picture, kind: str, strength: float, seed: int) -> Picture:

@@ -1,4 +1,4 @@
-"""The sample pictures: those that scikit-image brings along and that are large enough."""
+"""The sample pictures: those of scikit-image that are large enough."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PREFIX = "sample:"
 
 @dataclass(frozen=True)
 class Sample:
-    """A bundled picture."""
+    """A sample picture: its name after `sample:`, its file, and its title."""
 
     name: str
     file: str
@@ -39,17 +39,20 @@ SAMPLES = {sample.name: sample for sample in TABLE}
 
 
 def resolve(name: str) -> Path:
-    """Give the file behind `sample:NAME`, or the path itself for any other name."""
+    """Return the file behind `sample:NAME`, or the path itself for any other name."""
     if not name.startswith(PREFIX):
         return Path(name)
     sample = SAMPLES.get(name.removeprefix(PREFIX))
     if sample is None:
-        raise ImageError(f"There is no sample picture '{name}'; there are {', '.join(SAMPLES)}.")
+        raise ImageError(
+            f"There is no sample picture '{name}'. Choose one of {', '.join(SAMPLES)}."
+        )
     return folder() / sample.file
 
 
 def folder() -> Path:
-    """Give the folder of scikit-image's pictures without importing scikit-image."""
+    """Return the folder of scikit-image's pictures."""
+    # Looking the package up does not import it, which would take a second.
     spec = importlib.util.find_spec("skimage")
     if spec is None or not spec.submodule_search_locations:
         raise ImageError("The sample pictures are part of scikit-image, which is not installed.")

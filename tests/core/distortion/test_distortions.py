@@ -99,10 +99,10 @@ def test_what_changes_structure() -> None:
 
 
 def test_parts_of_a_kind() -> None:
-    assert [row.name for row in distortions.parts("blur+jpeg")] == ["blur", "jpeg"]
-    assert [row.name for row in distortions.parts("blur")] == ["blur"]
+    assert [row.name for row in distortions.table_rows("blur+jpeg")] == ["blur", "jpeg"]
+    assert [row.name for row in distortions.table_rows("blur")] == ["blur"]
     with pytest.raises(KeyError):
-        distortions.parts("blur+smear")
+        distortions.table_rows("blur+smear")
 
 
 # ---------------------------------------------------------------------------------------------------- MSE
