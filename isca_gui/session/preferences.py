@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.core.storage import files
 from isca_gui.core.storage.json_types import has_type
-from isca_gui.core.storage.lock import turn
+from isca_gui.core.storage.lock import one_at_a_time
 from isca_gui.core.storage.user_folders import user_folder
 
 MOST_RECENT = 10
@@ -72,7 +72,7 @@ class Preferences:
     def save(self) -> None:
         """Write the file, whole or not at all; raises OSError where it cannot be written."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with turn(self.path.with_name(f".{self.path.name}.lock"), _PATIENCE):
+        with one_at_a_time(self.path.with_name(f".{self.path.name}.lock"), _PATIENCE):
             ours = (
                 self._document()
             )  # not before: a later save of another thread may have had its turn

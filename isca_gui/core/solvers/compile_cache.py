@@ -15,7 +15,7 @@ from typing import Any
 
 import numba
 
-from isca_gui.core.storage.lock import turn
+from isca_gui.core.storage.lock import one_at_a_time
 
 _PATIENCE = 10.0  # seconds; it takes milliseconds
 
@@ -44,14 +44,15 @@ class _InTurn:
         self._files, self._lock = found, lock
 
     def load(self, key: Any) -> Any:
-        with contextlib.suppress(OSError), turn(self._lock, _PATIENCE):
+        with contextlib.suppress(OSError), one_at_a_time(self._lock, _PATIENCE):
             return self._files.load(key)
         return None
 
     def save(self, key: Any, data: Any) -> None:
-        with contextlib.suppress(OSError), turn(self._lock, _PATIENCE):  # the disk may be full
+        # The disk may be full.
+        with contextlib.suppress(OSError), one_at_a_time(self._lock, _PATIENCE):
             self._files.save(key, data)
 
     def flush(self) -> None:
-        with turn(self._lock, _PATIENCE):
+        with one_at_a_time(self._lock, _PATIENCE):
             self._files.flush()

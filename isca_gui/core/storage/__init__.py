@@ -1,1 +1,1 @@
-"""Files, locks and folders: everything is written whole or not at all, and checked when read."""
+"""Files, folders and locks: what is written is complete, what is read is checked."""

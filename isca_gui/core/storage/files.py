@@ -1,4 +1,4 @@
-"""Writing files and folders so that a crash at any moment leaves the old or the new one, never a part."""
+"""Writes files and folders so that a crash at any moment leaves the old or the new one, whole."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from typing import IO, TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_PARTIAL, _ASIDE = ".partial", ".aside"
+# Endings of what is being written, and of a folder between the two renames that replace it.
+_PARTIAL = ".partial"
+_ASIDE = ".aside"
+# Errors by which a system says that it cannot flush a folder at all.
 _CANNOT_BE_FLUSHED = {
     errno.EACCES,
     errno.EPERM,
@@ -29,26 +32,26 @@ _CANNOT_BE_FLUSHED = {
     errno.ENOTSUP,
     errno.ENOSYS,
 }
-# What file managers put into any folder that they show.
+# What file managers leave in any folder that they show.
 _LEFT_BY_SYSTEMS = {"thumbs.db", "ehthumbs.db", "desktop.ini", ".ds_store", ".directory"}
-_LONGEST_NAME = 60  # bytes of a target's name in those beside it; file systems allow 255 in all
+# Bytes of a target's name in the names of its temporary files; file systems allow 255 in all.
+_LONGEST_NAME = 60
 
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file that takes the place of `path` when the block ends, and vanishes when it fails.
+    """Open a file that replaces `path` when the block ends, and is removed when the block fails.
 
-    Temporary file beside the target, fsync, replace, fsync of the folder. The new file gets the permissions
-    of the one it replaces, else those any new file would get; a symbolic link is written through. What is
-    no ordinary file is not replaced.
+    A temporary file beside the target is written, flushed and renamed, then its folder is flushed.
+    The new file gets the permissions of the one it replaces, or those of any new file; a symbolic
+    link is written through. Folders, pipes and devices are not replaced.
     """
     target = Path(os.path.realpath(path))
     _check_ordinary(target)
     remove_leftovers(target)
     temporary = _sibling(target)
-    descriptor = os.open(
-        temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666
-    )
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(temporary, flags, 0o666)
     try:
         with os.fdopen(descriptor, "wb") as stream:
             with contextlib.suppress(FileNotFoundError):
@@ -61,15 +64,17 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with contextlib.suppress(OSError):
             temporary.unlink()
         if isinstance(error, OSError) and error.errno is not None and error.filename is None:
-            error.filename = os.fspath(
-                path
-            )  # a disk that is full does not say which file it is about
+            # The error of a full disk does not name the file.
+            error.filename = os.fspath(path)
         raise
     sync_folder(target.parent)
 
 
 def _check_ordinary(target: Path) -> None:
-    """Refuse a folder, and a pipe or device, which others have open: they would go on with the old one."""
+    """Raise OSError for a folder, a pipe or a device.
+
+    Whoever has a pipe or device open would keep the old one.
+    """
     with contextlib.suppress(FileNotFoundError):
         mode = os.stat(target).st_mode
         if stat.S_ISDIR(mode):
@@ -86,10 +91,10 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 @contextlib.contextmanager
 def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give a temporary folder that takes the place of `path` when the block ends.
+    """Yield a temporary folder that replaces `path` when the block ends.
 
-    The folder that stood there is removed only after the new one has its name and its permissions. It is
-    another folder then: see `is_current_folder`.
+    The old folder is removed only after the new one has its name and its permissions. The path then
+    leads to another folder: see `is_current_folder`.
     """
     target = Path(os.path.realpath(path))
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -113,9 +118,9 @@ def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def folder_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Give an empty hidden folder beside `path`, on the same drive, for as long as the block lasts.
+    """Yield an empty hidden folder beside `path`, on the same drive, until the block ends.
 
-    What a killed process has left of one goes when `path` is next written.
+    What a killed process leaves of it is removed when `path` is next written.
     """
     target = Path(os.path.realpath(path))
     remove_leftovers(target)
@@ -128,10 +133,10 @@ def folder_beside(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def restore_folder(path: str | os.PathLike[str]) -> None:
-    """Put a folder back that a process killed between the renames of `_take_place` left under another name.
+    """Rename a folder back that a process killed in `_take_place` left under another name.
 
-    To be called before it is decided whether anything stands at `path`. A process that is alive and just
-    between its renames fails with an error then; nothing is lost.
+    Call it before deciding whether anything is at `path`. A living process that is just between its
+    two renames then fails with an error; nothing is lost.
     """
     target = Path(os.path.realpath(path))
     with contextlib.suppress(OSError):
@@ -144,40 +149,44 @@ def restore_folder(path: str | os.PathLike[str]) -> None:
             if entry.name.startswith(prefix) and entry.name.endswith(_ASIDE)
         ]
         if found:
-            os.rename(max(found, key=lambda entry: entry.stat().st_ctime_ns), target)
+            latest = max(found, key=lambda entry: entry.stat().st_ctime_ns)
+            os.rename(latest, target)
 
 
 def is_left_by_system(name: str) -> bool:
-    """Tell whether a file of this name says how a folder looks, and is nobody's work."""
+    """Whether a file of this name is left by a file manager and is nobody's work."""
     return name.casefold() in _LEFT_BY_SYSTEMS or name.startswith("._")
 
 
 def is_content(name: str) -> bool:
-    """Tell whether a name in a folder is a part of what the folder holds: hidden files are not."""
+    """Whether a name belongs to what a folder holds; hidden files do not."""
     return not name.startswith(".") and not is_left_by_system(name)
 
 
 def command_line(words: Sequence[str], windows: bool = os.name == "nt") -> str:
-    """Write words so that a shell reads the same words; that of Windows knows double quotes only."""
-    return " ".join(map(_quoted, words)) if windows else shlex.join(words)
+    """Return a line that a shell splits into these words; Windows knows double quotes only."""
+    if windows:
+        return " ".join(map(_quoted, words))
+    return shlex.join(words)
 
 
 def _quoted(word: str) -> str:
-    """Quote a word as programs for Windows read it: a backslash counts only before a quote."""
+    """Quote a word as programs for Windows read it: backslashes escape only before a quote."""
     if re.fullmatch(r"[\w./\\:=+-]+", word):
         return word
+    # Backslashes before a quote, also before the closing one, are doubled.
     inside = re.sub(r'(\\*)"', r'\1\1\\"', word)
     inside = re.sub(r"(\\+)$", r"\1\1", inside)
     return f'"{inside}"'
 
 
 def as_word(path: str) -> str:
-    """Write a name for a command line: one that begins with a dash would be taken for an option."""
+    """Return a path for a command line, where a leading dash would make it an option."""
     return f"./{path}" if path.startswith("-") else path
 
 
 def is_current_folder(path: str | os.PathLike[str]) -> bool:
-    """Tell whether `path` is the current folder; replaced, it would be gone under the user's feet."""
+    """Whether `path` is the current folder, which a shell would lose when it is replaced."""
     try:
         return os.path.samefile(path, os.curdir)
     except OSError:
@@ -187,7 +196,8 @@ def is_current_folder(path: str | os.PathLike[str]) -> bool:
 def remove_leftovers(target: Path) -> None:
     """Remove what a killed process of this machine left half-written beside `target`."""
     prefix = _prefix(target)
-    with contextlib.suppress(OSError, ValueError, OverflowError):  # names that only look like ours
+    # ValueError and OverflowError come from names that only look like ours.
+    with contextlib.suppress(OSError, ValueError, OverflowError):
         for entry in target.parent.iterdir():
             if not (entry.name.startswith(prefix) and entry.name.endswith(_PARTIAL)):
                 continue
@@ -200,10 +210,10 @@ def remove_leftovers(target: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder durable; where the system has no way to (Windows) there is nothing to do.
+    """Make the names in a folder durable.
 
-    Nor where the folder may be written but not read, or is on a drive whose folders cannot be flushed: what
-    was to be written is there.
+    Windows has no way to do this. A folder that may not be read, or whose drive cannot flush
+    folders, is no failure either: what was to be written is there.
     """
     if os.name != "posix":
         return
@@ -215,24 +225,26 @@ def sync_folder(folder: Path) -> None:
 
 
 def _sibling(target: Path) -> Path:
+    """Return a new name beside `target` for a temporary file or folder."""
     return target.with_name(f"{_prefix(target)}{os.getpid()}-{uuid.uuid4().hex[:8]}{_PARTIAL}")
 
 
 def _prefix(target: Path) -> str:
-    """Begin the names of this machine's temporary files and folders for `target`."""
+    """Return how the names of this machine's temporary files for `target` begin."""
     return f".{_short(target.name)}.{socket.gethostname()}-"
 
 
 def _short(name: str) -> str:
-    """Shorten a long name, with a checksum that tells it from others that begin alike."""
+    """Shorten a long name, with a checksum to distinguish it from others that begin alike."""
     encoded = os.fsencode(name)
     if len(encoded) <= _LONGEST_NAME:
         return name
-    return f"{encoded[: _LONGEST_NAME - 9].decode('utf-8', 'ignore')}~{zlib.crc32(encoded):08x}"
+    beginning = encoded[: _LONGEST_NAME - 9].decode("utf-8", "ignore")
+    return f"{beginning}~{zlib.crc32(encoded):08x}"
 
 
 def _sync(path: Path) -> None:
-    # Windows flushes only what is open for writing; POSIX also what may only be read.
+    # Windows flushes only files opened for writing; POSIX also those that may only be read.
     descriptor = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
     try:
         os.fsync(descriptor)
@@ -241,8 +253,9 @@ def _sync(path: Path) -> None:
 
 
 def _alive(process: int) -> bool:
+    """Whether a process runs; always True on Windows, where asking would end it."""
     if os.name != "posix":
-        return True  # os.kill would end the process there; a leftover is the lesser evil
+        return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:
@@ -253,11 +266,12 @@ def _alive(process: int) -> bool:
 
 
 def _take_place(temporary: Path, target: Path) -> None:
-    """Give `temporary` the name `target`; afterwards `temporary` is what stood there before, if anything."""
+    """Rename `temporary` to `target`, and what was there before, if anything, to `temporary`."""
     if not target.exists():
         os.rename(temporary, target)
     elif not _exchange(temporary, target):
-        # Never taken for a leftover: until the second rename it is the only copy, see `restore_folder`.
+        # Until the second rename this is the only copy, so its ending is not that of a leftover;
+        # `restore_folder` puts it back.
         aside = _sibling(target).with_suffix(_ASIDE)
         os.rename(target, aside)
         try:
@@ -276,5 +290,7 @@ def _exchange(first: Path, second: Path) -> bool:
         renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError):
         return False
-    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-    return bool(renameat2(here, os.fsencode(first), here, os.fsencode(second), exchange) == 0)
+    at_fdcwd = -100
+    rename_exchange = 2
+    result = renameat2(at_fdcwd, os.fsencode(first), at_fdcwd, os.fsencode(second), rename_exchange)
+    return bool(result == 0)

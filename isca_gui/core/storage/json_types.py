@@ -1,4 +1,4 @@
-"""Checks of values read from JSON documents, and what is wrong with one that fails them."""
+"""Checks of values read from JSON documents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ class Fault(ValueError):
     """What is wrong with a document or model, without its file name."""
 
 
-_TYPES: dict[str, tuple[type, ...]] = {  # annotation of a field: types of its value
+# The annotation of a field and the types that its value may have.
+_TYPES: dict[str, tuple[type, ...]] = {
     "str": (str,),
     "int": (int,),
     "float": (int, float),
@@ -25,13 +26,14 @@ _TYPES: dict[str, tuple[type, ...]] = {  # annotation of a field: types of its v
 
 
 def has_type(field: Field[Any], value: Any) -> bool:
-    """Tell whether a value is of the field's type; True does not pass for 1, and every number is finite."""
-    fits = type(value) in _TYPES[str(field.type)]
-    return fits and (not isinstance(value, int | float) or is_finite(value))
+    """Whether a value has the type of a field; True does not pass for 1, and numbers are finite."""
+    if type(value) not in _TYPES[str(field.type)]:
+        return False
+    return not isinstance(value, int | float) or is_finite(value)
 
 
 def is_finite(value: float) -> bool:
-    """Tell whether a number is finite, also as a float: JSON has whole numbers of any length."""
+    """Whether a number is finite as a float; JSON has whole numbers of any length."""
     try:
         return math.isfinite(value)
     except OverflowError:
@@ -39,5 +41,5 @@ def is_finite(value: float) -> bool:
 
 
 def refuse_constant(constant: str) -> NoReturn:
-    """Refuse NaN and Infinity, which JSON does not have and Python reads."""
-    raise Fault(f"{constant} is no number")
+    """Raise Fault for NaN and Infinity, which are not JSON although Python reads them."""
+    raise Fault(f"{constant} is not a number that JSON allows")

@@ -1,4 +1,4 @@
-"""Locks between processes that vanish with the process that holds them, however it ends."""
+"""Locks between processes, which end with the process that holds them, however it ends."""
 
 from __future__ import annotations
 
@@ -19,39 +19,47 @@ else:
     import fcntl
 
 _ATTEMPTS = 20
-_PAUSE = 0.005  # seconds between two tries of who waits
+# Seconds between two attempts to take a lock.
+_PAUSE = 0.005
+# What the system reports where another process holds the lock.
 _BUSY = {errno.EAGAIN, errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK}
 
 
 class Locked(Exception):
-    """Somebody else holds the lock."""
+    """Another process, or another lock of this one, holds the file."""
 
 
 class Lock:
-    """A lock on a file of its own, taken at once or not at all; the operating system gives it back."""
+    """A lock on a file of its own, taken at once or not at all.
+
+    The operating system releases it when the process ends.
+    """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Take the lock; raises `Locked`, or OSError where there cannot be one."""
+        """Take the lock; raise `Locked`, or OSError where there cannot be one."""
         self.path = Path(path)
-        self._descriptor = _taken(self.path)
+        self._descriptor = _locked_descriptor(self.path)
 
     def is_at(self, path: str | os.PathLike[str]) -> bool:
-        """Tell whether this is the lock of a path: its folder may have been renamed since it was taken."""
+        """Whether this lock is on the file at a path, whose folder may have been renamed since."""
         with contextlib.suppress(OSError):
-            return self._descriptor >= 0 and _is(Path(path), self._descriptor)
+            return self._descriptor >= 0 and _is_open_as(Path(path), self._descriptor)
         return False
 
     def follow(self, path: str | os.PathLike[str]) -> None:
-        """Go on under the name that its file has now, to remove it there in the end."""
+        """Take over the name that the file has now, under which it will be removed."""
         self.path = Path(path)
 
     def release(self) -> None:
-        """Give the lock back and remove its file; calling it twice does no harm."""
-        ours = self.is_at(self.path)  # else it was renamed or removed, and another's may be there
-        descriptor, self._descriptor = self._descriptor, -1
+        """Release the lock and remove its file; calling it twice does no harm."""
+        # If the file was renamed or removed, another lock may have its name now.
+        ours = self.is_at(self.path)
+        descriptor = self._descriptor
+        self._descriptor = -1
         if descriptor < 0:
             return
-        if sys.platform == "win32":  # what is open cannot be removed there
+        # Windows cannot remove an open file; elsewhere it must go before somebody else takes it.
+        if sys.platform == "win32":
             os.close(descriptor)
         if ours:
             with contextlib.suppress(OSError):
@@ -61,43 +69,27 @@ class Lock:
 
 
 @contextlib.contextmanager
-def turn(path: str | os.PathLike[str], patience: float) -> Iterator[None]:
-    """Let one process at a time do something; whoever waits too many seconds goes on all the same."""
-    taken, end = None, time.monotonic() + patience
-    while taken is None and time.monotonic() < end:
+def one_at_a_time(path: str | os.PathLike[str], patience: float) -> Iterator[None]:
+    """Let one process at a time run the block; after `patience` seconds it runs all the same."""
+    lock = None
+    end = time.monotonic() + patience
+    while lock is None and time.monotonic() < end:
         try:
-            taken = Lock(path)
+            lock = Lock(path)
         except Locked:
             time.sleep(_PAUSE)
-        except (
-            OSError
-        ):  # there can be no lock: what is to be done will tell, if it cannot be done either
+        except OSError:
+            # There can be no lock here; if nothing can be written either, the block will fail.
             break
     try:
         yield
     finally:
-        if taken is not None:
-            taken.release()
+        if lock is not None:
+            lock.release()
 
 
-def held(path: str | os.PathLike[str]) -> bool:
-    """Tell whether a living process holds the lock; the file itself may be left from a dead one."""
-    if not Path(path).exists():
-        return False
-    try:
-        descriptor = os.open(path, os.O_RDWR)
-    except OSError:
-        return True  # not ours to look at: somebody else's
-    try:
-        _lock(descriptor)
-    except OSError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
-
-
-def _taken(path: Path) -> int:
+def _locked_descriptor(path: Path) -> int:
+    """Open the file and lock it; the descriptor keeps the lock."""
     for _ in range(_ATTEMPTS):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -110,17 +102,16 @@ def _taken(path: Path) -> int:
                 raise
             raise Locked(str(path)) from error
         with contextlib.suppress(FileNotFoundError):
-            if _is(path, descriptor):
+            if _is_open_as(path, descriptor):
                 return descriptor
-        os.close(
-            descriptor
-        )  # whoever held it has removed the file meanwhile: that lock is on nothing
+        # Whoever held it has removed the file meanwhile, so this lock is on no file: try again.
+        os.close(descriptor)
     raise Locked(str(path))
 
 
-def _is(path: Path, descriptor: int) -> bool:
-    there, here = os.stat(path), os.fstat(descriptor)
-    return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
+def _is_open_as(path: Path, descriptor: int) -> bool:
+    """Whether a path leads to the file that a descriptor has open."""
+    return os.path.samestat(os.stat(path), os.fstat(descriptor))
 
 
 def _lock(descriptor: int) -> None:

@@ -9,12 +9,19 @@ _PACKAGE = Path(__file__).parents[2]
 
 
 def folders() -> tuple[Path, ...]:
-    """Give the places where resources may lie, in the order in which they are looked for."""
+    """Return the folders that may hold resources, in the order in which they are searched."""
+    in_package = _PACKAGE / "resources"
+    in_source_tree = _PACKAGE.parent / "resources"
+    # PyInstaller unpacks a bundle into this folder.
     bundle = getattr(sys, "_MEIPASS", None)
-    inside = (Path(bundle) / "resources",) if bundle else ()
-    return (*inside, _PACKAGE / "resources", _PACKAGE.parent / "resources")
+    if bundle:
+        return Path(bundle) / "resources", in_package, in_source_tree
+    return in_package, in_source_tree
 
 
 def find(name: str) -> Path | None:
-    """Give the path of a resource, or None: no missing picture keeps the program from starting."""
-    return next((folder / name for folder in folders() if (folder / name).is_file()), None)
+    """Return the path of a resource, or None: the program starts without a missing picture."""
+    for folder in folders():
+        if (folder / name).is_file():
+            return folder / name
+    return None

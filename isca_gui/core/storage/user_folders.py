@@ -1,4 +1,4 @@
-"""Where a user's programs keep what they can make again, their settings, and work not saved yet."""
+"""The folders of a user for caches, settings and unsaved work."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-# per use and system: the variable that names the folder, and where it is without one
+# For each use and system: the variable that names the folder, and the default in the home.
 _PLACES = {
     "cache": {
         "win32": ("LOCALAPPDATA", "AppData/Local"),
@@ -27,14 +27,14 @@ _PLACES = {
 
 
 def user_folder(use: str) -> Path:
-    """Give this program's folder for `cache`, `config` or `state`."""
+    """Return the folder of this program for `cache`, `config` or `state`."""
     places = _PLACES[use]
-    variable, usual = places.get(sys.platform, places[""])
-    return Path(os.environ.get(variable) or _home() / usual) / "isca-studio"
+    variable, default = places.get(sys.platform, places[""])
+    return Path(os.environ.get(variable) or _home() / default) / "isca-studio"
 
 
 def _home() -> Path:
-    """Give the user's home; for a user who has none, a place where nothing can be written."""
+    """Return the home of the user; for a user without one, a folder that cannot be written to."""
     try:
         return Path.home()
     except RuntimeError:
