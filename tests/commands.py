@@ -1,4 +1,4 @@
-"""How a command ended, as the tests of the command line look at it."""
+"""What tests of the command line share: how a command ended, and a disk that fills up."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Done(NamedTuple):
-    """How a command ended."""
+    """The exit code and the output of a command."""
 
     code: int
     out: str
@@ -19,8 +19,9 @@ class Done(NamedTuple):
 
 @contextlib.contextmanager
 def full_disk(after: int) -> Iterator[None]:
-    """Let no file grow beyond some bytes: as on a full disk, the write that meets the end is cut short."""
-    import resource  # POSIX only
+    """Let no file grow beyond some bytes, so that writes are cut short as on a full disk."""
+    # Windows does not have it.
+    import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (after, hard))

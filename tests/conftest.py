@@ -1,4 +1,4 @@
-"""What tests of several modules share."""
+"""Fixtures and order of all tests."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import random
 import signal
 from typing import TYPE_CHECKING
 
-# Several files at a time: their BLAS threads would wait for each other.
+# The BLAS threads of tests that run side by side would wait for each other. The variable is read
+# when NumPy is loaded.
 if "PYTEST_XDIST_WORKER" in os.environ:
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read when NumPy is loaded
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# Begun with "&" in a script: the commands that tests stop by Ctrl-C would not hear it.
+# Tests started with "&" in a script ignore Ctrl-C, and so would the commands that they start.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -25,22 +26,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-# Wall time: on a busy machine any example may take longer than its deadline.
-settings.register_profile(
-    "unhurried", settings.default, deadline=None
-)  # the rest as it is, also in CI
-settings.load_profile("unhurried")
+# On a busy machine any example may exceed a deadline in wall time; all other settings are kept.
+settings.register_profile("no-deadline", settings.default, deadline=None)
+settings.load_profile("no-deadline")
 
-# Begun last, one of these would run on alone at the end.
+# These run first: started last, one of them would run on alone at the end.
 LONG = {
-    *(
-        "test_readme.py",
-        "test_paper.py",
-        "test_random_actions.py",
-        "test_training.py",
-        "test_cli.py",
-    ),
-    *("test_projects.py", "test_results.py", "test_project.py", "test_archive.py", "test_admm.py"),
+    "test_readme.py",
+    "test_reproduce.py",
+    "test_random_actions.py",
+    "test_training.py",
+    "test_commands.py",
+    "test_manager.py",
+    "test_results_menu.py",
+    "test_project.py",
+    "test_model_file.py",
+    "test_admm.py",
 }
 
 
@@ -54,10 +55,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Order files, each of which one process runs: the longest first, or with --shuffle anyhow.
+    """Order the files, each of which runs in one process: the longest first, or at random.
 
-    A test that leans on one before it is found by shuffling. Files stay together, for what their tests share;
-    the longest are not among the last then either.
+    Shuffling finds tests that depend on an earlier one. Files stay together, because their tests
+    share fixtures, and the longest files are still not among the last.
     """
     seed = config.getoption("shuffle")
     if seed is None:
@@ -76,7 +77,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def isca(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Done]:
-    """Run the command in this process, which is faster, in a folder of its own."""
+    """Run a command in this process, which is faster, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
 
     def call(*words: str | Path) -> Done:

@@ -1,4 +1,4 @@
-"""Picture files made by hand, bit by bit, so that no reader under test has had a part in making them."""
+"""Picture files made bit by bit, so that no reader under test takes part in making them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _random(shape: tuple[int, ...], low: float, high: float, dtype: str, seed: i
     return made.integers(int(low), int(high), shape, dtype=np.int64).astype(dtype)
 
 
-# No integer picture below reaches the end of its type's range: scaling by the maximum would be seen.
+# No integer picture reaches the end of its range, so that scaling by its maximum would show.
 GREY8 = _random((HEIGHT, WIDTH), 3, 201, "u1", 1)
 GREY16 = _random((HEIGHT, WIDTH), 300, 50_001, "u2", 2)
 RGB8 = _random((HEIGHT, WIDTH, 3), 3, 201, "u1", 3)
@@ -34,7 +34,7 @@ UNIT = _random((HEIGHT, WIDTH), 0, 1, "f4", 7)
 UNIT[0, 0], UNIT[0, 1] = 0, 1
 INDEX = _random((HEIGHT, WIDTH), 0, 16, "u1", 8)
 PALETTE = _random((16, 3), 0, 256, "u1", 9)
-# Six different greys in blocks of 8 x 8: JPEG keeps them, and no turn or mirroring maps them on themselves.
+# Six greys in blocks of 8×8, which JPEG keeps; no rotation or reflection leaves them as they are.
 BLOCKS = np.kron(np.array([[20, 90, 160], [230, 50, 120]], "u1"), np.ones((8, 8), "u1"))
 SMOOTH = np.rint(np.add.outer(np.linspace(10, 120, 48), np.linspace(0, 110, 64))).astype("u1")
 SMOOTH_RGB = np.stack([SMOOTH, SMOOTH[::-1], SMOOTH[:, ::-1]], axis=-1)
@@ -65,13 +65,24 @@ def turned(stored: np.ndarray, orientation: int) -> np.ndarray:
 
 
 def pack_bits(rows: np.ndarray, depth: int) -> bytes:
-    """Rows of integers in ``depth`` bits each, highest bits first, each row padded to whole bytes."""
+    """Rows of integers of `depth` bits, highest bits first, each row padded to whole bytes."""
     flat = rows.reshape(len(rows), -1).astype(np.uint32)
     bits = (flat[:, :, None] >> np.arange(depth - 1, -1, -1, dtype=np.uint32)) & 1
     return np.packbits(bits.reshape(len(rows), -1).astype(np.uint8), axis=1).tobytes()
 
 
 # PNG
+
+# The first row and column of each pass of an interlaced picture, and its steps.
+_ADAM7 = (
+    (0, 0, 8, 8),
+    (0, 4, 8, 8),
+    (4, 0, 8, 4),
+    (0, 2, 4, 4),
+    (2, 0, 4, 2),
+    (0, 1, 2, 2),
+    (1, 0, 2, 1),
+)
 
 
 def png_chunk(kind: bytes, data: bytes) -> bytes:
@@ -130,20 +141,12 @@ def png(
     height, width, channels = cube.shape
     colour = 3 if palette is not None else {1: 0, 2: 4, 3: 2, 4: 6}[channels]
     if interlace:
-        adam7 = (
-            (0, 0, 8, 8),
-            (0, 4, 8, 8),
-            (4, 0, 8, 4),
-            (0, 2, 4, 4),
-            (2, 0, 4, 2),
-            (0, 1, 2, 2),
-            (1, 0, 2, 1),
-        )
-        raw = b"".join(_png_rows(cube[y::dy, x::dx], depth, filters) for y, x, dy, dx in adam7)
+        raw = b"".join(_png_rows(cube[y::dy, x::dx], depth, filters) for y, x, dy, dx in _ADAM7)
     else:
         raw = _png_rows(cube, depth, filters)
     data = zlib.compress(raw, 6) if idat is None else idat
-    cuts = [0, len(data) // 3, len(data) // 3, len(data)]  # three chunks, an empty one among them
+    # Three chunks, one of them empty.
+    cuts = [0, len(data) // 3, len(data) // 3, len(data)]
     made = png_header(width, height, depth, colour, int(interlace))
     made += b"".join(png_chunk(kind, body) for kind, body in chunks)
     if palette is not None:
@@ -232,13 +235,15 @@ def tiff_page(
     tags: dict[int, Any] | None = None,
     segments: list[bytes] | None = None,
 ) -> tuple[dict[int, Any], list[bytes]]:
-    """The tags and the strips or tiles of one TIFF page; ``tags`` overrides some, None takes one out."""
+    """The tags and strips or tiles of one TIFF page; `tags` overrides some, None removes one."""
     cube = samples if samples.ndim == 3 else samples[..., None]
     height, width, channels = cube.shape
     depth = depth or 8 * cube.dtype.itemsize
     kind = {"u": 1, "i": 2, "f": 3, "c": 6}[cube.dtype.kind]
     if photometric is None:
-        photometric = 3 if colormap is not None else (2 if channels - len(extra) == 3 else 1)
+        photometric = 2 if channels - len(extra) == 3 else 1
+        if colormap is not None:
+            photometric = 3
 
     def encode(block: np.ndarray) -> bytes:
         if predictor == 2:
@@ -385,7 +390,7 @@ def bmp(
 
 
 def pillow(samples: np.ndarray, kind: str, mode: str | None = None, **options: Any) -> bytes:
-    """The file Pillow writes, for the formats whose compression is not worth writing anew."""
+    """The file that Pillow writes, for formats whose compression is not worth writing again."""
     made = Image.fromarray(np.ascontiguousarray(samples))
     if mode is not None:
         made = Image.frombytes(mode, made.size, samples.tobytes())

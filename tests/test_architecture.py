@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from isca_gui import cli
+from tests.conftest import LONG as LONG_FILES
 from tests.places import ROOT
 
 if TYPE_CHECKING:
@@ -515,6 +516,14 @@ def test_each_checker_finds_what_is_wrong(checker: Checker, place: str, text: st
 )
 def test_no_checker_objects_to_what_is_right(checker: Checker, place: str, text: str) -> None:
     assert not checker(Module(place, text))
+
+
+# --- the tests ----------------------------------------------------------------------------------
+
+
+def test_the_files_that_run_first_exist() -> None:
+    """A file that was renamed would run last, on its own, and nobody would notice."""
+    assert {path.name for path in (ROOT / "tests").rglob("test_*.py")} >= LONG_FILES
 
 
 # --- no cycles ----------------------------------------------------------------------------------

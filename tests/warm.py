@@ -1,4 +1,4 @@
-"""Compile what most tests need, once: started together, their processes would each compile it anew."""
+"""Compiles once what most tests need, which else each of their processes would compile."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from itertools import product
 
 from isca_gui.core.solvers import compiled_loops
 
-COMPONENTS, PRECISIONS = (4, 3, 1), ("float32", "float64")
+COMPONENTS = (4, 3, 1)
+PRECISIONS = ("float32", "float64")
 
 
 def main() -> None:
-    """Compile two at a time; what is compiled already is left alone."""
+    """Compile two at a time what is not compiled yet."""
     components, precisions = zip(*product(COMPONENTS, PRECISIONS), strict=True)
     with ProcessPoolExecutor(2) as pool:
         list(pool.map(compiled_loops.prepare, components, precisions))

@@ -79,7 +79,7 @@ def check_errors(made: Dataset, reference: Picture, spec: DatasetSpec) -> None:
 
 
 def check_unreachable(made: Dataset, reference: Picture) -> None:
-    """What is reported as out of reach is out of reach at every strength, and its maximum is true."""
+    """No strength reaches what is reported as out of reach, and the maximum is right."""
     for kind in {each.kind for each in made.unreachable}:
         row = DISTORTIONS[kind]
         apply = row.prepare(reference, np.random.default_rng(77))
@@ -91,7 +91,7 @@ def check_unreachable(made: Dataset, reference: Picture) -> None:
                 assert each.maximum_mse == pytest.approx(strongest, rel=0.02, abs=0.1)
 
 
-# ---------------------------------------------------------------------------------------------- accuracy
+# --- accuracy -------------------------------------------------------------------------------------
 
 
 def test_there_are_pictures_to_test_on() -> None:
@@ -138,7 +138,7 @@ def test_nothing_reachable_leaves_the_reference_alone() -> None:
     assert len(made.unreachable) == 4
 
 
-# ---------------------------------------------------------------------------------------------- mixtures
+# --- mixtures -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("pair", list(itertools.combinations(KINDS, 2)), ids="+".join)
@@ -161,7 +161,7 @@ def test_the_first_part_of_a_mixture_goes_half_the_way() -> None:
     assert made.strength == pytest.approx(math.sqrt(250), rel=0.03)
 
 
-# ---------------------------------------------------------------------------------------------- generate
+# --- generate -------------------------------------------------------------------------------------
 
 
 def test_default_is_the_papers_dataset(crop: Picture) -> None:
@@ -176,9 +176,8 @@ def test_default_is_the_papers_dataset(crop: Picture) -> None:
     assert not made.pictures.flags.writeable
     done = [report.done for report in reports]
     assert done == sorted(done)
-    assert [number for number in done if number] == list(
-        range(1, 121)
-    )  # the measuring before reports 0
+    # Measuring the distortions before reports 0.
+    assert [number for number in done if number] == list(range(1, 121))
     assert {report.total for report in reports} == {120}
     # Within a kind more error means more strength.
     for kind in KINDS:
@@ -255,7 +254,7 @@ def test_the_callers_picture_is_left_alone(small: Picture) -> None:
 
 
 def own_threads() -> set[threading.Thread]:
-    """Give all threads of Python's; those of Qt come and go beside them."""
+    """All threads started by Python; those of Qt come and go beside them."""
     return {each for each in threading.enumerate() if not isinstance(each, threading._DummyThread)}
 
 
@@ -273,7 +272,7 @@ def test_closing_stops_the_work_at_once(reports: int) -> None:
     assert own_threads() == before
 
 
-# ---------------------------------------------------------------------------------------------- Dataset
+# --- Dataset --------------------------------------------------------------------------------------
 
 
 NO_PICTURES = {
@@ -296,7 +295,7 @@ def test_what_is_no_grey_picture_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("pair", ["gaussian-noise+blur", "contrast+luminance"])
 def test_a_mixture_is_not_promised_what_it_cannot_reach(pair: str) -> None:
-    """A lower level asks less of its first part, too: what the second reached then is no level to try."""
+    """For a lower level the first part goes less far, so a bound is no level to promise."""
     light = np.random.default_rng(0).random((33, 41))
     picture = (0.02 * light if pair.endswith("blur") else 0.99 + 0.01 * light).astype(np.float32)
     target, tried = 300.0, 0
@@ -337,13 +336,16 @@ def test_digest_sees_pixels_labels_and_shape() -> None:
     nudged = base.copy()
     nudged[3, 3] += 1e-6
     digests = [
-        made(base, "blur"), made(base, "jpeg"), made(nudged, "blur"), made(base.reshape(4, 16), "blur")
-    ]  # fmt: skip
+        made(base, "blur"),
+        made(base, "jpeg"),
+        made(nudged, "blur"),
+        made(base.reshape(4, 16), "blur"),
+    ]
     assert len(set(digests)) == 4
     assert made(base.copy(), "blur") == digests[0]
 
 
-# --------------------------------------------------------------------------------------------- settings
+# --- settings -------------------------------------------------------------------------------------
 
 
 def test_defaults_are_the_papers() -> None:
@@ -403,19 +405,19 @@ def test_levels_as_text(text: str, levels: tuple[float, ...]) -> None:
     assert parse_levels(text) == pytest.approx(levels)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "", ",", "45,", "a", "45;90", "1:2", "1:2:3:4", "::", "1::2", "45:900:0", "45:900:-45", "900:45:45",
-        "nan:900:45", "45:nan:45", "45:900:nan", "45:inf:45", "-inf:45:1", "45:900:inf", "1:9e9:1",
-        "1:1e308:1", "1:900:1e-300", "0:1e308:1e-10", "-1e308:1e308:1", "nan", "inf", "45,nan", "-45", "0",
-        "0:900:45", "45,45",
-        ",".join(str(level / 10) for level in range(1, 200_000)),
-    ],
-    ids=lambda text: text[:20] or "empty",
-)  # fmt: skip
-def test_bad_levels_are_refused(text: str) -> None:
-    """By the text's reader or, for numbers that are none of an MSE, by the settings they go into."""
+BAD_LEVELS = [
+    "", ",", "45,", "a", "45;90", "1:2", "1:2:3:4", "::", "1::2",
+    "45:900:0", "45:900:-45", "900:45:45",
+    "nan:900:45", "45:nan:45", "45:900:nan", "45:inf:45", "-inf:45:1", "45:900:inf",
+    "1:9e9:1", "1:1e308:1", "1:900:1e-300", "0:1e308:1e-10", "-1e308:1e308:1",
+    "nan", "inf", "45,nan", "-45", "0", "0:900:45", "45,45",
+    ",".join(str(level / 10) for level in range(1, 200_000)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BAD_LEVELS, ids=lambda text: text[:20] or "empty")
+def test_bad_levels_are_rejected(text: str) -> None:
+    """By the reader of the text or, for numbers that no MSE can be, by the settings."""
     with pytest.raises(SettingsError):
         DatasetSpec(levels=parse_levels(text))
 

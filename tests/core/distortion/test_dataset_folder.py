@@ -1,4 +1,4 @@
-"""Dataset folders: exact, repeatable, safe to overwrite, and refused with one error where they are wrong."""
+"""Dataset folders: exact, repeatable, safe to overwrite; what is wrong with one is one error."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def saved(made: Dataset, tmp_path: Path) -> Path:
     return run(save(made, tmp_path / "saved"))
 
 
-# ---------------------------------------------------------------------------------------------- round trip
+# --- round trip -----------------------------------------------------------------------------------
 
 
 def test_tiff_round_trip_is_exact(made: Dataset, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_tiff_round_trip_is_exact(made: Dataset, tmp_path: Path) -> None:
     assert loaded.digest() == made.digest()
 
 
-def test_png_round_trip_is_near_and_tells_its_true_error(made: Dataset, tmp_path: Path) -> None:
+def test_png_round_trip_is_near_and_records_its_true_error(made: Dataset, tmp_path: Path) -> None:
     folder = run(save(made, tmp_path / "png", form="png"))
     loaded = run(load(folder))
     assert np.abs(loaded.pictures.astype(float) - made.pictures).max() <= 1 / 510 + 1e-6
@@ -165,10 +165,10 @@ def test_another_reference_is_noticed(saved: Path, made: Dataset) -> None:
         run(load(saved))
 
 
-# --------------------------------------------------------------------------------------------- overwriting
+# --- overwriting ----------------------------------------------------------------------------------
 
 
-def test_an_existing_dataset_is_kept_unless_told(made: Dataset, saved: Path) -> None:
+def test_an_existing_dataset_is_kept_without_overwrite(made: Dataset, saved: Path) -> None:
     before = contents(saved)
     with pytest.raises(DatasetError, match="already"):
         run(save(made, saved))
@@ -223,14 +223,18 @@ def a_file(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("prepare", "within_dataset"),
     [
-        (foreign_folder, False), (foreign_file, True), (foreign_subfolder, True),
-        (foreign_description, False), (foreign_description_and_picture, False), (damaged_manifest, True),
+        (foreign_folder, False),
+        (foreign_file, True),
+        (foreign_subfolder, True),
+        (foreign_description, False),
+        (foreign_description_and_picture, False),
+        (damaged_manifest, True),
         (a_file, False),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
-)  # fmt: skip
+)
 @pytest.mark.parametrize("overwrite", [True, False])
-def test_what_is_not_ours_is_never_overwritten(
+def test_foreign_files_are_never_overwritten(
     made: Dataset,
     tmp_path: Path,
     prepare: Callable[[Path], None],
@@ -294,7 +298,7 @@ def test_a_full_disk(made: Dataset, saved: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1.5])
-def test_pictures_that_are_none(tmp_path: Path, value: float) -> None:
+def test_values_outside_0_to_1_are_not_saved(tmp_path: Path, value: float) -> None:
     entries = Entry("original", 0, 0, 0, 0), Entry("blur", 1, 1, 1, 0)
     wrong = Dataset(
         np.stack([np.zeros((8, 8)), np.full((8, 8), value)]).astype(np.float32), entries
@@ -322,8 +326,7 @@ def test_a_linked_dataset_folder_is_overwritten_in_its_place(made: Dataset, tmp_
 
 SAVING = """
 import itertools, sys
-from isca_gui.core.distortion.dataset_folder import load
-from isca_gui.core.distortion.dataset_folder import save
+from isca_gui.core.distortion.dataset_folder import load, save
 from isca_gui.core.progress import run
 datasets = [run(load(name)) for name in sys.argv[1:3]]
 print("ready", flush=True)
@@ -347,8 +350,10 @@ def test_killed_at_any_moment(made: Dataset, tmp_path: Path) -> None:
     for _ in range(15):
         process = subprocess.Popen(
             [sys.executable, "-c", SAVING, tmp_path / "a", tmp_path / "b", target],
-            stdout=subprocess.PIPE, text=True, cwd=ROOT,
-        )  # fmt: skip
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         time.sleep(moments.uniform(0, 0.08))
@@ -363,7 +368,7 @@ def test_killed_at_any_moment(made: Dataset, tmp_path: Path) -> None:
     assert [path.name for path in target.parent.iterdir()] == ["dataset"]
 
 
-# -------------------------------------------------------------------------------------------------- import
+# --- import ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("reference", ["original/x.png", "chart.png"])
@@ -385,7 +390,7 @@ def test_a_subfolder_per_label(tmp_path: Path, reference: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["manifest.csv", "dataset.json"])
-def test_a_pipe_keeps_nobody_waiting(tmp_path: Path, name: str) -> None:
+def test_a_pipe_is_not_waited_for(tmp_path: Path, name: str) -> None:
     write(tmp_path, "a.png", 0.2)
     (tmp_path / "manifest.csv").write_text("file,label\na.png,original\n")
     (tmp_path / name).unlink(missing_ok=True)
@@ -498,7 +503,7 @@ def test_what_was_killed_between_renames_comes_back_and_is_protected(
 
 
 @pytest.mark.parametrize("form", ["tiff", "png"])
-def test_entries_are_told_as_the_files_have_them(made: Dataset, tmp_path: Path, form: str) -> None:
+def test_stored_entries_are_those_of_the_files(made: Dataset, tmp_path: Path, form: str) -> None:
     folder = run(save(made, tmp_path / "set", form=form))
     assert stored_entries(made, form) == run(load(folder)).entries
 
@@ -522,13 +527,13 @@ def test_a_manifest_with_many_rows_is_read_quickly(tmp_path: Path) -> None:
     assert time.monotonic() - start < 2
 
 
-# ------------------------------------------------------------------------------------------- unsafe labels
+# --- unsafe labels --------------------------------------------------------------------------------
 
 
 UNSAFE = [
-    "a/b", "..", "../up", "x/../../../../evil", "/absolute", "a\\b", "..\\..\\evil", "c:evil", "con",
-    ".hidden", "a:b*?<>|", "two words", "tab\there", "ünïcödé 図", "x" * 300, "🙂" * 70, "line\nbreak",
-    "carriage\rreturn", "end\r", " spaces ", " original", "\udcff", "a\u2028b",
+    "a/b", "..", "../up", "x/../../../../evil", "/absolute", "a\\b", "..\\..\\evil", "c:evil",
+    "con", ".hidden", "a:b*?<>|", "two words", "tab\there", "ünïcödé 図", "x" * 300, "🙂" * 70,
+    "line\nbreak", "carriage\rreturn", "end\r", " spaces ", " original", "\udcff", "a\u2028b",
     '"quoted"', "nul\0l", "trailing.", "-rf", "a,b", "original2", "'", "%s", "{0}",
 ]  # fmt: skip
 
@@ -565,13 +570,13 @@ def test_labels_never_leave_the_folder(tmp_path: Path, label: str) -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30).filter(str.strip))
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_label_comes_back_or_is_refused(tmp_path: Path, label: str) -> None:
+def test_any_label_comes_back_or_is_rejected(tmp_path: Path, label: str) -> None:
     check_label(tmp_path, label)
 
 
 @posix
 @pytest.mark.parametrize("name", [b"fog ", b"fog\r", b"\xff"])
-def test_a_subfolder_whose_name_is_no_label(tmp_path: Path, name: bytes) -> None:
+def test_a_subfolder_whose_name_cannot_be_a_label(tmp_path: Path, name: bytes) -> None:
     write(tmp_path, "original/r.png")
     try:
         write(tmp_path, os.fsdecode(name + b"/1.png"))
@@ -581,7 +586,7 @@ def test_a_subfolder_whose_name_is_no_label(tmp_path: Path, name: bytes) -> None
         run(load(tmp_path))
 
 
-def test_only_two_levels_of_folders_are_looked_at(
+def test_only_two_levels_of_folders_are_searched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, "original/r.png")
@@ -625,7 +630,7 @@ def test_an_imported_label_with_a_path_in_it(tmp_path: Path) -> None:
     assert contents(tmp_path / "in") == before
 
 
-# ------------------------------------------------------------------------------------------- hostile folders
+# --- hostile folders ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -690,15 +695,18 @@ def test_bad_manifests_are_one_error(tmp_path: Path, bad: Bad) -> None:
     (folder / "manifest.csv").write_bytes(data)
     with pytest.raises(DatasetError, match="folder"):
         run(load(folder))
-    with pytest.raises(DatasetError, match="folder"):  # nor does overwriting stumble over it
+    # Overwriting does not fail in another way either.
+    with pytest.raises(DatasetError, match="folder"):
         run(save(with_label("blur"), folder, overwrite=True))
 
 
 def described(**changes: object) -> str:
     document = {
-        "schema": 1, "spec": {"kinds": ["blur"], "levels": [45.0], "seed": 0}, "reference_sha256": None,
+        "schema": 1,
+        "spec": {"kinds": ["blur"], "levels": [45.0], "seed": 0},
+        "reference_sha256": None,
         "unreachable": [],
-    }  # fmt: skip
+    }
     return json.dumps(document | changes)
 
 

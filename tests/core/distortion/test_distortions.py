@@ -70,7 +70,7 @@ def strengths(row: Distortion, count: int = 24) -> list[float]:
     return [row.strongest * 2.0 ** (-14 * (1 - part / (count - 1))) for part in range(count)]
 
 
-# ----------------------------------------------------------------------------------------------- the table
+# --- the table ------------------------------------------------------------------------------------
 
 
 def test_the_papers_six_in_its_order() -> None:
@@ -79,7 +79,7 @@ def test_the_papers_six_in_its_order() -> None:
 
 
 @pytest.mark.parametrize("field", ["name", "letter", "title", "sentence", "colour"])
-def test_rows_can_be_told_apart(field: str) -> None:
+def test_rows_differ(field: str) -> None:
     values = [getattr(row, field).lower() for row in TABLE]
     assert len(set(values)) == len(values)
 
@@ -105,7 +105,7 @@ def test_parts_of_a_kind() -> None:
         distortions.table_rows("blur+smear")
 
 
-# ---------------------------------------------------------------------------------------------------- MSE
+# --- MSE ------------------------------------------------------------------------------------------
 
 
 @given(st.integers(1, 400), st.integers(1, 400), st.integers(0, 2**32))
@@ -122,7 +122,7 @@ def test_mse_runs_from_0_to_255_squared() -> None:
     assert mse(np.zeros((9, 9), np.float32), np.ones((9, 9), np.float32)) == 65025
 
 
-# -------------------------------------------------------------------------------------- all rows alike
+# --- all rows alike -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("row", TABLE, ids=NAMES)
@@ -199,7 +199,7 @@ def test_threads_do_not_disturb_each_other(row: Distortion, camera: Picture) -> 
     )
 
 
-# ------------------------------------------------------------------------------ what each sentence says
+# --- what each sentence says ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shift", [0.5, 10, 100, 255])
@@ -219,7 +219,7 @@ def test_contrast_stretches_about_the_mean(crop: Picture, gain: float) -> None:
     assert (made[~brighter] <= crop[~brighter]).all()
 
 
-def test_contrast_keeps_the_mean_where_nothing_is_cut_off() -> None:
+def test_contrast_keeps_the_mean_where_nothing_is_clipped() -> None:
     picture = np.random.default_rng(0).uniform(0.4, 0.6, (64, 64)).astype(np.float32)
     made = prepared("contrast", picture)(1.5)
     assert made.mean(dtype=float) == pytest.approx(picture.mean(dtype=float), abs=1e-6)
@@ -278,7 +278,7 @@ def test_impulse_is_half_salt_scattered_and_grows() -> None:
     assert rows.max() < 45
 
 
-# --------------------------------------------------------------------------------------------------- JPEG
+# --- JPEG -----------------------------------------------------------------------------------------
 
 
 def jpeg_table(factor: float) -> list[int]:
@@ -356,9 +356,9 @@ def test_jpeg_takes_every_strength(factor: float) -> None:
     assert np.isfinite(made).all()
 
 
-# ------------------------------------------------------------------------------------ what is foreseen
+# --- predictions ----------------------------------------------------------------------------------
 
-FORESEEN = {
+PREDICTED_WITHIN = {
     "contrast": 1e-3,
     "gaussian-noise": 0.02,
     "luminance": 1e-3,
@@ -370,28 +370,29 @@ FORESEEN = {
 
 @pytest.mark.parametrize("row", TABLE, ids=NAMES)
 @pytest.mark.parametrize("name", ["camera", "hubble"])
-def test_error_is_foreseen(row: Distortion, name: str) -> None:
+def test_error_is_predicted(row: Distortion, name: str) -> None:
     picture = image.read(samples.resolve(f"sample:{name}"))[:256, :320]
     assert row.predict_mse is not None
-    foreseen, apply = row.predict_mse(picture), row.prepare(picture, np.random.default_rng(1))
+    predicted = row.predict_mse(picture)
+    apply = row.prepare(picture, np.random.default_rng(1))
     errors = [(step, error(apply(step), picture)) for step in strengths(row, 30)]
-    usual = [(step, found) for step, found in errors if 30 < found < 3000]
-    assert len(usual) >= 3
-    for step, found in usual:
-        assert foreseen(step) == pytest.approx(found, rel=FORESEEN[row.name])
+    typical = [(step, found) for step, found in errors if 30 < found < 3000]
+    assert len(typical) >= 3
+    for step, found in typical:
+        assert predicted(step) == pytest.approx(found, rel=PREDICTED_WITHIN[row.name])
 
 
 @pytest.mark.parametrize("row", TABLE, ids=NAMES)
 @pytest.mark.parametrize("factor", [0.5, 0.9, 1.2, 3.0])
-def test_a_wrong_forecast_costs_time_but_no_accuracy(
+def test_a_wrong_prediction_costs_time_but_no_accuracy(
     row: Distortion, factor: float, crop: Picture
 ) -> None:
     predict_mse = row.predict_mse
     assert predict_mse is not None
 
     def wrong(picture: Picture) -> Callable[[float], float]:
-        foreseen = predict_mse(picture)
-        return lambda step: factor * foreseen(step)
+        predicted = predict_mse(picture)
+        return lambda step: factor * predicted(step)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(DISTORTIONS, row.name, replace(row, predict_mse=wrong))
@@ -399,7 +400,7 @@ def test_a_wrong_forecast_costs_time_but_no_accuracy(
     assert error(made.picture, crop) == pytest.approx(400, rel=row.tolerance)
 
 
-def test_a_wrong_forecast_hides_nothing_that_can_be_reached(crop: Picture) -> None:
+def test_a_wrong_prediction_hides_nothing_that_can_be_reached(crop: Picture) -> None:
     hopeless = replace(DISTORTIONS["blur"], predict_mse=lambda _: lambda step: min(step, 1.0))
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(DISTORTIONS, "blur", hopeless)
@@ -415,7 +416,7 @@ def test_impulse_hits_every_pixel_once(size: tuple[int, int]) -> None:
         assert np.count_nonzero(apply(count / grey.size * (1 + 1e-12)) % 1 != 0.5) == count
 
 
-# ----------------------------------------------------------------------------------- unreachable targets
+# --- unreachable targets --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["contrast", "blur"])
@@ -445,7 +446,7 @@ def test_white_cannot_get_brighter() -> None:
 
 @pytest.mark.parametrize("kind", ["jpeg", "blur+jpeg", "jpeg+impulse", "impulse+jpeg"])
 @pytest.mark.parametrize("side", [8, 13, 32])
-def test_small_pictures_get_what_is_wanted_or_are_told_not_to(
+def test_small_pictures_reach_the_target_or_are_rejected(
     crop: Picture, kind: str, side: int
 ) -> None:
     """Few blocks, or all of them alike, must not let the MSE jump."""
@@ -477,7 +478,7 @@ def test_blur_reaches_the_variance_of_the_widest_picture_too() -> None:
 
 @pytest.mark.parametrize("kind", ["blur+gaussian-noise", "contrast+luminance", "luminance+blur"])
 def test_maximum_of_a_mixture_is_its_own(kind: str) -> None:
-    """What is said to be the most a mixture can reach is not below what it does reach."""
+    """The reported maximum of a mixture is not below what it does reach."""
     picture = np.random.default_rng(4).uniform(0.45, 0.55, (64, 64)).astype(np.float32)
     reached, refusals = [], []
     for target in np.geomspace(10, 60000, 25):
@@ -503,7 +504,7 @@ def test_levels_far_from_the_papers(name: str, target: float, crop: Picture) -> 
     assert made.achieved_mse == pytest.approx(error(made.picture, crop), rel=1e-9)
 
 
-# --------------------------------------------------------------------------------------- a seventh one
+# --- a seventh one --------------------------------------------------------------------------------
 
 
 def _gamma(picture: Picture, _: np.random.Generator) -> Apply:
@@ -514,15 +515,15 @@ def test_a_seventh_distortion_is_one_row_and_one_function(
     crop: Picture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = Distortion(
-        "gamma",
-        "Y",
-        "Gamma",
-        "Middle greys get darker.",
-        False,
-        "#000000",
-        "exponent above 1",
-        100.0,
-        _gamma,
+        name="gamma",
+        letter="Y",
+        title="Gamma",
+        sentence="Middle greys get darker.",
+        structural=False,
+        colour="#000000",
+        unit="exponent above 1",
+        strongest=100.0,
+        prepare=_gamma,
     )
     monkeypatch.setitem(DISTORTIONS, "gamma", row)
     spec = DatasetSpec(("gamma", "blur", "gamma+impulse"), (45.0, 400.0))

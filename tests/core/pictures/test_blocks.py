@@ -23,7 +23,7 @@ def filled(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
     return np.frombuffer(random.bytes(size), dtype).reshape(shape)
 
 
-# ------------------------------------------------------------------------------------------ split and join
+# --- split and join -------------------------------------------------------------------------------
 
 
 @given(grids, st.sampled_from(DTYPES), st.integers(0, 2**32))
@@ -85,7 +85,7 @@ def test_each_block_holds_the_pixels_of_its_rectangle(grid: BlockGrid, data: st.
             assert block[row, column] == picture[inside]
 
 
-# ------------------------------------------------------------------------------------- index and rectangle
+# --- index and rectangle --------------------------------------------------------------------------
 
 
 @given(grids)
@@ -120,7 +120,7 @@ def test_blocks_go_row_by_row() -> None:
     assert places == sorted(places, key=lambda place: (place.top, place.left))
 
 
-# -------------------------------------------------------------------------------------------------- errors
+# --- errors ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("side", [-8, 0, 1, 65, 1000])
@@ -167,7 +167,7 @@ def test_no_such_pixel(row: int, column: int) -> None:
         BlockGrid(20, 30).index_at(row, column)
 
 
-# --------------------------------------------------------------------------------------------------- means
+# --- means ----------------------------------------------------------------------------------------
 
 
 def restored(centred: np.ndarray, means: np.ndarray) -> np.ndarray:

@@ -1,4 +1,8 @@
-"""Reading and saving pictures, from every kind of file that is allowed and many that are not."""
+"""Reading and saving pictures, from every kind of file that is allowed and many that are not.
+
+There is one case for each outcome: a path through our code with a decoder of its own, or another
+error of it. Where options multiply, a table lists the combinations that take a path of their own.
+"""
 
 from __future__ import annotations
 
@@ -38,14 +42,14 @@ EXACT = 2e-7  # float32 in [0, 1]
 LOSSY = 0.02
 # Every message has a sentence that says what to do.
 ADVICE = re.compile(
-    r"[.:;!] (Ask|Check|Choose|Close|Convert|Crop|Export|Free|Give|Make|Move|Open|Pick|Reduce|Replace|Save|"
-    r"Say|Scale|Use|Write)\b"
+    r"[.:;!] (Ask|Check|Choose|Close|Convert|Crop|Export|Free|Give|Make|Move|Open|Pick|Reduce|"
+    r"Replace|Save|Scale|Use|Write)\b"
 )
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX files")
 
 
 @dataclass(frozen=True)
-class Right:
+class Correct:
     """The picture must be read, and be this one."""
 
     picture: np.ndarray
@@ -53,28 +57,28 @@ class Right:
 
 
 @dataclass(frozen=True)
-class RejectedPicture:
-    """The file must be refused, with a message that matches."""
+class Rejected:
+    """The file must be rejected, with a message that matches."""
 
     message: str
 
 
 @dataclass(frozen=True)
-class RightOrRefused(Right):
-    """Beyond what is promised: the file may be refused, but must not be read wrongly."""
+class CorrectOrRejected(Correct):
+    """Beyond what is promised: the file may be rejected, but must not be read wrongly."""
 
 
 @dataclass(frozen=True)
 class Case:
     name: str
     make: Callable[[], bytes]
-    expected: Right | RejectedPicture
+    expected: Correct | Rejected
     options: dict[str, Any] = field(default_factory=dict)
     warns: bool = False
 
 
 def opened() -> set[tuple[str, str]]:
-    """All descriptors and what they lead to; those that others leave behind may go at any moment."""
+    """All open descriptors and their files; those of other tests may close at any moment."""
     folder, found = Path("/proc/self/fd"), set()
     for name in os.listdir(folder) if folder.exists() else ():
         with contextlib.suppress(FileNotFoundError):  # that of the listing
@@ -114,7 +118,7 @@ def without_path(error: BaseException, path: str | Path) -> str:
 
 @contextlib.contextmanager
 def refusal(path: str | Path, message: str = "") -> Iterator[None]:
-    """Expect one ImageError that names the file, matches, and gives advice; no handle stays open."""
+    """Expect an ImageError that names the file, matches, and gives advice; no file stays open."""
     before = opened()
     with pytest.raises(image.ImageError) as caught:
         yield
@@ -170,7 +174,7 @@ gif_first = p.pillow(
 
 
 def turned_by(kind: int, value: bytes) -> bytes:
-    """An EXIF block whose word on how to turn the picture is of some kind: 2 text, 7 unknown, 11 float."""
+    """An EXIF block whose orientation has the wrong type: 2 is text, 7 is unknown."""
     return b"MM\0*\0\0\0\x08\0\x01" + struct.pack(">HHI", 274, kind, len(value)) + value + bytes(4)
 
 
@@ -179,7 +183,6 @@ BAD_EXIF = {
     "cut-off": b"MM\0*",
     "text": turned_by(2, b"top\0"),
     "unknown": turned_by(7, b"\6\0\0\0"),
-    "nan": b"MM\0*\0\0\0\x08\0\x01" + struct.pack(">HHIf", 274, 11, 1, float("nan")) + bytes(4),
 }
 
 
@@ -243,19 +246,19 @@ def png_as(*chunks: tuple[bytes, bytes], size: tuple[int, int, int, int] = (18, 
     )
 
 
-def on(array: np.ndarray, alpha: np.ndarray) -> Right:
-    return Right(p.on_white(array, alpha))
+def on(array: np.ndarray, alpha: np.ndarray) -> Correct:
+    return Correct(p.on_white(array, alpha))
 
 
 CASES = [
     # PNG
-    Case("png-grey1.png", lambda: p.png(bits, depth=1), Right(bits * 1.0)),
-    Case("png-grey2.png", lambda: p.png(p.INDEX % 4, depth=2), Right(p.INDEX % 4 / 3)),
-    Case("png-grey4.png", lambda: p.png(p.INDEX, depth=4), Right(p.INDEX / 15)),
-    Case("png-grey8.png", lambda: p.png(p.GREY8), Right(grey8)),
-    Case("png-grey16.png", lambda: p.png(p.GREY16, depth=16), Right(grey16)),
-    Case("png-rgb8.png", lambda: p.png(p.RGB8), Right(rgb8)),
-    Case("png-rgb16.png", lambda: p.png(p.RGB16, depth=16), Right(rgb16)),
+    Case("png-grey1.png", lambda: p.png(bits, depth=1), Correct(bits * 1.0)),
+    Case("png-grey2.png", lambda: p.png(p.INDEX % 4, depth=2), Correct(p.INDEX % 4 / 3)),
+    Case("png-grey4.png", lambda: p.png(p.INDEX, depth=4), Correct(p.INDEX / 15)),
+    Case("png-grey8.png", lambda: p.png(p.GREY8), Correct(grey8)),
+    Case("png-grey16.png", lambda: p.png(p.GREY16, depth=16), Correct(grey16)),
+    Case("png-rgb8.png", lambda: p.png(p.RGB8), Correct(rgb8)),
+    Case("png-rgb16.png", lambda: p.png(p.RGB16, depth=16), Correct(rgb16)),
     Case("png-la8.png", lambda: p.png(np.dstack([p.GREY8, p.ALPHA8])), on(grey8, alpha8)),
     Case(
         "png-la16.png",
@@ -268,13 +271,8 @@ CASES = [
         lambda: p.png(np.dstack([p.RGB16, p.ALPHA16]), depth=16),
         on(rgb16, alpha16),
     ),
-    Case("png-palette4.png", lambda: p.png(p.INDEX, depth=4, palette=p.PALETTE), Right(palette)),
-    Case("png-palette8.png", lambda: p.png(p.INDEX, palette=p.PALETTE), Right(palette)),
-    Case(
-        "png-palette2.png",
-        lambda: p.png(p.INDEX % 4, depth=2, palette=p.PALETTE[:4]),
-        Right(p.luma(p.PALETTE / 255)[p.INDEX % 4]),
-    ),
+    Case("png-palette4.png", lambda: p.png(p.INDEX, depth=4, palette=p.PALETTE), Correct(palette)),
+    Case("png-palette8.png", lambda: p.png(p.INDEX, palette=p.PALETTE), Correct(palette)),
     Case(
         "png-palette-alpha.png",
         lambda: p.png(p.INDEX, depth=4, palette=p.PALETTE, trns=steps.tobytes()),
@@ -298,7 +296,7 @@ CASES = [
     Case(
         "png-key-grey1.png",
         lambda: p.png(bits, depth=1, trns=struct.pack(">H", 0)),
-        Right(np.ones(bits.shape)),
+        Correct(np.ones(bits.shape)),
     ),
     Case(
         "png-key-grey16.png",
@@ -315,149 +313,107 @@ CASES = [
         lambda: p.png(keyed_rgb16, depth=16, trns=struct.pack(">HHH", 2571, 5141, 7711)),
         on(p.luma(keyed_rgb16 / 65535), 1.0 * (p.INDEX != 3)),
     ),
-    Case("png-interlaced-grey8.png", lambda: p.png(p.GREY8, interlace=True), Right(grey8)),
-    Case(
-        "png-interlaced-grey1.png", lambda: p.png(bits, depth=1, interlace=True), Right(bits * 1.0)
-    ),
-    Case(
-        "png-interlaced-grey16.png",
-        lambda: p.png(p.GREY16, depth=16, interlace=True),
-        Right(grey16),
-    ),
-    Case(
-        "png-interlaced-rgb16.png", lambda: p.png(p.RGB16, depth=16, interlace=True), Right(rgb16)
-    ),
-    Case(
-        "png-interlaced-rgba16.png",
-        lambda: p.png(np.dstack([p.RGB16, p.ALPHA16]), depth=16, interlace=True),
-        on(rgb16, alpha16),
-    ),
-    Case(
-        "png-interlaced-la16.png",
-        lambda: p.png(np.dstack([p.GREY16, p.ALPHA16]), depth=16, interlace=True),
-        on(grey16, alpha16),
-    ),
+    Case("png-interlaced-grey8.png", lambda: p.png(p.GREY8, interlace=True), Correct(grey8)),
     Case(
         "png-interlaced-tiny.png",
         lambda: p.png(p.RGB16[:3, :2], depth=16, interlace=True),
-        Right(rgb16[:3, :2]),
+        Correct(rgb16[:3, :2]),
         {"min_side": 1},
     ),
     Case(
-        "png-gamma.png", lambda: p.png(p.GREY8, chunks=((b"gAMA", b"\0\0\xb1\x8f"),)), Right(grey8)
+        "png-gamma.png",
+        lambda: p.png(p.GREY8, chunks=((b"gAMA", b"\0\0\xb1\x8f"),)),
+        Correct(grey8),
     ),
-    Case("png-animated.png", lambda: frames("PNG"), Right(rgb8)),
-    Case("png-named.jpg", lambda: p.png(p.GREY8), Right(grey8)),
-    Case("png-no-ending", lambda: p.png(p.GREY8), Right(grey8)),
+    Case("png-animated.png", lambda: frames("PNG"), Correct(rgb8)),
+    Case("png-named.jpg", lambda: p.png(p.GREY8), Correct(grey8)),
     Case(
         "png-bad-exif.png",
         lambda: p.png(p.GREY8, chunks=((b"eXIf", b"MM\0*\xff\xff\xff\xff"),)),
-        Right(grey8),
+        Correct(grey8),
         warns=True,
     ),
     *(
         Case(
-            f"png-exif-{name}.png", functools.partial(png_with_exif, data), Right(grey8), warns=True
+            f"png-exif-{name}.png",
+            functools.partial(png_with_exif, data),
+            Correct(grey8),
+            warns=True,
         )
         for name, data in BAD_EXIF.items()
     ),
     Case(
         "png-exif-9.png",
         lambda: p.png(p.GREY8, chunks=((b"eXIf", p.exif(9)),)),
-        Right(grey8),
+        Correct(grey8),
         warns=True,
     ),
-    Case("png-text-bomb.png", png_text_bomb, RightOrRefused(grey8)),
-    Case("png-white.png", lambda: p.png(np.full((9, 9, 3), 255)), Right(np.ones((9, 9)), 0)),
-    Case(
-        "png-white16.png",
-        lambda: p.png(np.full((9, 9, 3), 65535), depth=16),
-        Right(np.ones((9, 9)), 0),
-    ),
-    Case("png-black.png", lambda: p.png(np.zeros((9, 9, 4))), Right(np.ones((9, 9)), 0)),
+    Case("png-text-bomb.png", png_text_bomb, CorrectOrRejected(grey8)),
+    Case("png-white.png", lambda: p.png(np.full((9, 9, 3), 255)), Correct(np.ones((9, 9)), 0)),
+    Case("png-black.png", lambda: p.png(np.zeros((9, 9, 4))), Correct(np.ones((9, 9)), 0)),
     Case(
         "png-widest.png",
         lambda: p.png(np.ones((8, 16_384)), depth=1),
-        Right(np.ones((8, 16_384)), 0),
+        Correct(np.ones((8, 16_384)), 0),
     ),
-    Case("png-too-wide.png", lambda: p.png(np.ones((8, 16_385)), depth=1), RejectedPicture(SIZE)),
-    Case("png-no-data.png", png_as, RejectedPicture("")),
-    Case("png-empty-data.png", lambda: png_as((b"IDAT", b"")), RejectedPicture("")),
-    Case("png-no-palette.png", lambda: png_as(size=(18, 13, 8, 3)), RejectedPicture("")),
+    Case("png-too-wide.png", lambda: p.png(np.ones((8, 16_385)), depth=1), Rejected(SIZE)),
+    Case("png-no-data.png", png_as, Rejected("")),
+    Case("png-no-palette.png", lambda: png_as(size=(18, 13, 8, 3)), Rejected("")),
     Case(
         "png-zero.png",
         lambda: png_as((b"IDAT", zlib.compress(b"")), size=(0, 0, 8, 0)),
-        RejectedPicture(""),
+        Rejected(""),
     ),
-    Case("png-depth-3.png", lambda: png_as(size=(18, 13, 3, 0)), RejectedPicture("")),
-    Case("png-colour-5.png", lambda: png_as(size=(18, 13, 8, 5)), RejectedPicture("")),
-    Case("png-filter-9.png", lambda: p.png(p.RGB16, depth=16, filters=(9,)), RejectedPicture("")),
-    Case(
-        "png-short.png", lambda: p.png(p.GREY8, idat=zlib.compress(bytes(40))), RejectedPicture("")
-    ),
-    Case(
-        "png-short16.png",
-        lambda: p.png(p.RGB16, depth=16, idat=zlib.compress(bytes(40))),
-        RejectedPicture(""),
-    ),
-    Case("png-signature.png", lambda: b"\x89PNG\r\n\x1a\n", RejectedPicture("")),
+    Case("png-depth-3.png", lambda: png_as(size=(18, 13, 3, 0)), Rejected("")),
+    Case("png-filter-9.png", lambda: p.png(p.RGB16, depth=16, filters=(9,)), Rejected("")),
+    Case("png-short.png", lambda: p.png(p.GREY8, idat=zlib.compress(bytes(40))), Rejected("")),
     # JPEG
-    Case("jpeg-grey.jpg", lambda: p.jpeg(p.SMOOTH), Right(p.SMOOTH / 255, LOSSY)),
-    Case("jpeg-rgb.jpg", lambda: p.jpeg(p.SMOOTH_RGB), Right(p.luma(p.SMOOTH_RGB / 255), LOSSY)),
-    Case(
-        "jpeg-progressive.jpg",
-        lambda: p.jpeg(p.SMOOTH_RGB, progressive=True, subsampling=2),
-        Right(p.luma(p.SMOOTH_RGB / 255), LOSSY),
-    ),
-    Case("jpeg-cmyk.jpg", lambda: p.jpeg(cmyk, mode="CMYK"), Right(cmyk_grey, LOSSY)),
-    Case("jpeg-phone.jpg", lambda: frames("MPO", quality=100, subsampling=0), Right(rgb8, 0.04)),
+    Case("jpeg-grey.jpg", lambda: p.jpeg(p.SMOOTH), Correct(p.SMOOTH / 255, LOSSY)),
+    Case("jpeg-rgb.jpg", lambda: p.jpeg(p.SMOOTH_RGB), Correct(p.luma(p.SMOOTH_RGB / 255), LOSSY)),
+    Case("jpeg-cmyk.jpg", lambda: p.jpeg(cmyk, mode="CMYK"), Correct(cmyk_grey, LOSSY)),
+    Case("jpeg-phone.jpg", lambda: frames("MPO", quality=100, subsampling=0), Correct(rgb8, 0.04)),
     Case(
         "jpeg-bad-exif.jpg",
         lambda: p.jpeg(p.SMOOTH, exif=b"Exif\0\0MM\0*\0\0\0\x08\xff\xff\x01\x12"),
-        Right(p.SMOOTH / 255, LOSSY),
+        Correct(p.SMOOTH / 255, LOSSY),
         warns=True,
     ),
-    Case("jpeg-no-frame.jpg", lambda: b"\xff\xd8\xff\xd9", RejectedPicture("")),
-    Case("jpeg-zero.jpg", lambda: jpeg_header(0, 0), RejectedPicture("")),
+    Case("jpeg-no-frame.jpg", lambda: b"\xff\xd8\xff\xd9", Rejected("")),
     # TIFF (sample types, byte orders and compressions have a test of their own)
-    Case("tiff-grey1.tif", lambda: p.tiff(bits.astype("u1"), depth=1), Right(bits * 1.0)),
-    Case("tiff-grey2.tif", lambda: p.tiff(p.INDEX % 4, depth=2), Right(p.INDEX % 4 / 3)),
-    Case("tiff-grey4.tif", lambda: p.tiff(p.INDEX, depth=4), Right(p.INDEX / 15)),
-    Case("tiff-grey12.tif", lambda: p.tiff(bits12, depth=12), Right(bits12 / 4095)),
+    Case("tiff-grey1.tif", lambda: p.tiff(bits.astype("u1"), depth=1), Correct(bits * 1.0)),
+    Case("tiff-grey2.tif", lambda: p.tiff(p.INDEX % 4, depth=2), Correct(p.INDEX % 4 / 3)),
+    Case("tiff-grey4.tif", lambda: p.tiff(p.INDEX, depth=4), Correct(p.INDEX / 15)),
+    Case("tiff-grey12.tif", lambda: p.tiff(bits12, depth=12), Correct(bits12 / 4095)),
     Case(
         "tiff-grey12-big.tif",
         lambda: p.tiff(bits12, depth=12, order=">"),
-        RightOrRefused(bits12 / 4095),
+        CorrectOrRejected(bits12 / 4095),
     ),
     Case(
         "tiff-grey12-lzw.tif",
         lambda: p.tiff(bits12, depth=12, compression=5),
-        RightOrRefused(bits12 / 4095),
+        CorrectOrRejected(bits12 / 4095),
     ),
-    Case("tiff-grey10.tif", lambda: p.tiff(grey10, depth=10), RightOrRefused(grey10 / 1023)),
     Case(
         "tiff-grey24.tif",
         lambda: p.tiff(p.GREY16.astype("u4"), depth=24),
-        RightOrRefused(p.GREY16 / (2**24 - 1)),
+        CorrectOrRejected(p.GREY16 / (2**24 - 1)),
     ),
     Case(
         "tiff-miniswhite1.tif",
         lambda: p.tiff(bits.astype("u1"), depth=1, photometric=0),
-        Right(1.0 - bits),
+        Correct(1.0 - bits),
     ),
-    Case("tiff-miniswhite8.tif", lambda: p.tiff(p.GREY8, photometric=0), Right(1 - grey8)),
-    Case("tiff-miniswhite16.tif", lambda: p.tiff(p.GREY16, photometric=0), Right(1 - grey16)),
-    Case(
-        "tiff-miniswhite12.tif",
-        lambda: p.tiff(bits12, depth=12, photometric=0),
-        RightOrRefused(1 - bits12 / 4095),
-    ),
+    Case("tiff-miniswhite8.tif", lambda: p.tiff(p.GREY8, photometric=0), Correct(1 - grey8)),
+    Case("tiff-miniswhite16.tif", lambda: p.tiff(p.GREY16, photometric=0), Correct(1 - grey16)),
     Case(
         "tiff-palette8.tif",
         lambda: p.tiff(p.INDEX, colormap=np.pad(p.PALETTE, ((0, 240), (0, 0)))),
-        Right(palette),
+        Correct(palette),
     ),
-    Case("tiff-palette4.tif", lambda: p.tiff(p.INDEX, depth=4, colormap=p.PALETTE), Right(palette)),
+    Case(
+        "tiff-palette4.tif", lambda: p.tiff(p.INDEX, depth=4, colormap=p.PALETTE), Correct(palette)
+    ),
     Case(
         "tiff-la8.tif",
         lambda: p.tiff(np.dstack([p.GREY8, p.ALPHA8]), extra=(2,)),
@@ -486,315 +442,272 @@ CASES = [
     Case(
         "tiff-rgba8-premultiplied.tif",
         lambda: p.tiff(np.dstack([p.RGB8 // 2, np.full_like(p.ALPHA8, 128)]), extra=(1,)),
-        RightOrRefused(p.luma((p.RGB8 // 2) / 255) + 1 - 128 / 255, 0.01),
+        CorrectOrRejected(p.luma((p.RGB8 // 2) / 255) + 1 - 128 / 255, 0.01),
     ),
     Case(
         "tiff-rgba16-premultiplied.tif",
         lambda: p.tiff(np.dstack([p.RGB16 // 2, np.full_like(p.ALPHA16, 32768)]), extra=(1,)),
-        RightOrRefused(p.luma((p.RGB16 // 2) / 65535) + 1 - 32768 / 65535, 0.01),
+        CorrectOrRejected(p.luma((p.RGB16 // 2) / 65535) + 1 - 32768 / 65535, 0.01),
     ),
     Case(
         "tiff-rgbx8.tif",
         lambda: p.tiff(np.dstack([p.RGB8, p.ALPHA8]), extra=(0,)),
-        RightOrRefused(rgb8),
+        CorrectOrRejected(rgb8),
     ),
     Case(
         "tiff-rgbx16.tif",
         lambda: p.tiff(np.dstack([p.RGB16, p.ALPHA16]), extra=(0,)),
-        RightOrRefused(rgb16),
+        CorrectOrRejected(rgb16),
     ),
-    Case("tiff-rgb-planes.tif", lambda: p.tiff(p.RGB8, planar=2), Right(rgb8)),
-    Case("tiff-rgb16-planes.tif", lambda: p.tiff(p.RGB16, planar=2), Right(rgb16)),
+    Case("tiff-rgb-planes.tif", lambda: p.tiff(p.RGB8, planar=2), Correct(rgb8)),
+    Case("tiff-rgb16-planes.tif", lambda: p.tiff(p.RGB16, planar=2), Correct(rgb16)),
     Case(
         "tiff-rgb16-planes-lzw.tif",
         lambda: p.tiff(p.RGB16, planar=2, compression=5),
-        RightOrRefused(rgb16),
+        CorrectOrRejected(rgb16),
     ),
-    Case("tiff-rgb-float.tif", lambda: p.tiff(p.RGB16 / np.float32(65535)), Right(rgb16)),
+    Case("tiff-rgb-float.tif", lambda: p.tiff(p.RGB16 / np.float32(65535)), Correct(rgb16)),
     Case(
         "tiff-rgba-float.tif",
         lambda: p.tiff(np.dstack([p.RGB16, p.ALPHA16]) / np.float32(65535), extra=(2,)),
-        RightOrRefused(p.on_white(rgb16, alpha16)),
+        CorrectOrRejected(p.on_white(rgb16, alpha16)),
     ),
-    Case("tiff-cmyk.tif", lambda: p.tiff(cmyk, photometric=5), Right(cmyk_grey)),
+    Case("tiff-cmyk.tif", lambda: p.tiff(cmyk, photometric=5), Correct(cmyk_grey)),
     Case(
         "tiff-cmyk-lzw.tif",
         lambda: p.tiff(cmyk, photometric=5, compression=5, order=">"),
-        Right(cmyk_grey),
+        Correct(cmyk_grey),
     ),
     Case(
         "tiff-cmyk16.tif",
         lambda: p.tiff(cmyk.astype("u2") * 257, photometric=5),
-        RightOrRefused(cmyk_grey, 0.005),
+        CorrectOrRejected(cmyk_grey, 0.005),
     ),
-    Case("tiff-tiles.tif", lambda: p.tiff(p.GREY16, tile=16, compression=8), Right(grey16)),
+    Case("tiff-tiles.tif", lambda: p.tiff(p.GREY16, tile=16, compression=8), Correct(grey16)),
     Case(
-        "tiff-predictor2.tif", lambda: p.tiff(p.GREY16, compression=8, predictor=2), Right(grey16)
+        "tiff-predictor2.tif", lambda: p.tiff(p.GREY16, compression=8, predictor=2), Correct(grey16)
     ),
     Case(
         "tiff-predictor2-big.tif",
         lambda: p.tiff(p.RGB16, compression=5, predictor=2, order=">"),
-        RightOrRefused(rgb16),
+        CorrectOrRejected(rgb16),
     ),
     Case(
         "tiff-predictor3.tif",
         lambda: p.tiff(p.UNIT, compression=8, predictor=3),
-        RightOrRefused(p.UNIT),
-    ),
-    Case(
-        "tiff-predictor3-big.tif",
-        lambda: p.tiff(p.UNIT, compression=5, predictor=3, order=">"),
-        RightOrRefused(p.UNIT),
+        CorrectOrRejected(p.UNIT),
     ),
     Case(
         "tiff-packbits.tif",
         lambda: p.tiff(p.UNIT, compression=32773, order=">"),
-        RightOrRefused(p.UNIT),
+        CorrectOrRejected(p.UNIT),
     ),
-    Case("tiff-float16.tif", lambda: p.tiff(p.UNIT.astype("f2")), RightOrRefused(p.UNIT, 1e-3)),
+    Case("tiff-float16.tif", lambda: p.tiff(p.UNIT.astype("f2")), CorrectOrRejected(p.UNIT, 1e-3)),
     Case(
         "tiff-uint64.tif",
         lambda: p.tiff(p.GREY16.astype("u8") << 48),
-        RightOrRefused(p.GREY16 / 2**16),
+        CorrectOrRejected(p.GREY16 / 2**16),
     ),
-    Case("tiff-bigtiff.tif", lambda: p.tiff(p.UNIT, big=True), RightOrRefused(p.UNIT)),
+    Case("tiff-bigtiff.tif", lambda: p.tiff(p.UNIT, big=True), CorrectOrRejected(p.UNIT)),
     Case(
         "tiff-jpeg.tif",
         lambda: p.pillow(p.SMOOTH, "TIFF", compression="jpeg", quality=100),
-        RightOrRefused(p.SMOOTH / 255, LOSSY),
+        CorrectOrRejected(p.SMOOTH / 255, LOSSY),
     ),
     Case(
         "tiff-fax.tif",
         lambda: p.pillow(bits, "TIFF", compression="group4"),
-        RightOrRefused(bits * 1.0),
+        CorrectOrRejected(bits * 1.0),
     ),
-    Case("tiff-pages.tif", tiff_pages, Right(grey16)),
-    Case("tiff-loop.tif", tiff_loop, RightOrRefused(grey8)),
-    Case("tiff-int8.tif", lambda: p.tiff((p.GREY8 // 2).astype("i1")), Right(p.GREY8 // 2 / 127)),
-    Case("tiff-int8-below.tif", lambda: p.tiff(p.GREY8.astype("i1")), RejectedPicture("-")),
-    Case("tiff-int16-below.tif", lambda: p.tiff(below16), RejectedPicture("-100")),
-    Case("tiff-int32-below.tif", lambda: p.tiff(below16.astype("i4")), RejectedPicture("-100")),
+    Case("tiff-pages.tif", tiff_pages, Correct(grey16)),
+    Case("tiff-loop.tif", tiff_loop, CorrectOrRejected(grey8)),
+    Case("tiff-int8.tif", lambda: p.tiff((p.GREY8 // 2).astype("i1")), Correct(p.GREY8 // 2 / 127)),
+    Case("tiff-int8-below.tif", lambda: p.tiff(p.GREY8.astype("i1")), Rejected("-")),
+    Case("tiff-int16-below.tif", lambda: p.tiff(below16), Rejected("-100")),
     Case(
         "tiff-int16-range.tif",
         lambda: p.tiff(below16),
-        Right((below16 + 100.0) / 30100),
+        Correct((below16 + 100.0) / 30100),
         {"value_range": (-100, 30_000)},
     ),
-    Case("tiff-float-wide.tif", lambda: p.tiff(wide), RejectedPicture(r"-150.*250")),
+    Case("tiff-float-wide.tif", lambda: p.tiff(wide), Rejected(r"-150.*250")),
     Case(
         "tiff-float-range.tif",
         lambda: p.tiff(wide),
-        Right((wide + 200.0) / 500),
+        Correct((wide + 200.0) / 500),
         {"value_range": (-200, 300)},
     ),
     Case(
         "tiff-float-narrow.tif",
         lambda: p.tiff(wide),
-        RejectedPicture("100"),
+        Rejected("100"),
         {"value_range": (-200, 100)},
     ),
-    Case("tiff-nan.tif", tiff_nan, RejectedPicture(NAN)),
-    Case("tiff-nan64.tif", lambda: tiff_nan("f8"), RejectedPicture(NAN)),
-    Case("tiff-nan-rgb.tif", lambda: tiff_nan("f4", 3), RejectedPicture(NAN)),
-    Case("tiff-nan-range.tif", tiff_nan, RejectedPicture(NAN), {"value_range": (-1e9, 1e9)}),
-    Case("tiff-complex.tif", lambda: p.tiff(p.UNIT.astype("c8")), RejectedPicture("complex")),
-    Case("tiff-complex128.tif", lambda: p.tiff(p.UNIT.astype("c16")), RejectedPicture("complex")),
+    Case("tiff-nan.tif", tiff_nan, Rejected(NAN)),
+    Case("tiff-nan-rgb.tif", lambda: tiff_nan("f4", 3), Rejected(NAN)),
+    Case("tiff-nan-range.tif", tiff_nan, Rejected(NAN), {"value_range": (-1e9, 1e9)}),
+    Case("tiff-complex.tif", lambda: p.tiff(p.UNIT.astype("c8")), Rejected("complex")),
     Case(
         "tiff-five-bands.tif",
         lambda: p.tiff(np.dstack([p.GREY8] * 5), extra=(0,) * 4),
-        RightOrRefused(grey8),
-    ),
-    Case(
-        "tiff-seven-bands.tif",
-        lambda: p.tiff(np.dstack([p.UNIT] * 7), extra=(0,) * 6),
-        RightOrRefused(p.UNIT),
+        CorrectOrRejected(grey8),
     ),
     Case(
         "tiff-no-strips.tif",
         lambda: p.tiff(p.GREY8, tags={273: None, 279: ("I", [0])}, segments=[]),
-        RejectedPicture(""),
+        Rejected(""),
     ),
     Case(
         "tiff-strip-outside.tif",
         lambda: p.tiff(p.GREY8, tags={273: ("I", [10**6] * 3)}),
-        RejectedPicture(""),
-    ),
-    Case(
-        "tiff-strip-outside-float.tif",
-        lambda: p.tiff(p.UNIT.astype("f8"), tags={273: ("I", [10**6] * 3)}),
-        RejectedPicture(""),
+        Rejected(""),
     ),
     Case(
         "tiff-missing-tiles.tif",
         lambda: p.tiff(p.SMOOTH, tile=16, segments=[bytes(256)]),
-        RejectedPicture(""),
+        Rejected(""),
     ),
     Case(
         "tiff-missing-strips.tif",
         lambda: p.tiff(p.SMOOTH, rows=8, segments=[bytes(512)]),
-        RejectedPicture(""),
+        Rejected(""),
     ),
     Case(
         "tiff-missing-strips-float.tif",
         lambda: p.tiff(p.SMOOTH / 255.0, rows=8, segments=[bytes(4096)]),
-        RejectedPicture(""),
+        Rejected(""),
     ),
-    Case("tiff-zero.tif", lambda: tiff_header(0, 0), RejectedPicture("")),
-    Case(
-        "tiff-bits-300.tif", lambda: p.tiff(p.GREY8, tags={258: ("H", [300])}), RejectedPicture("")
-    ),
-    Case("tiff-header-only.tif", lambda: b"II*\0\x08\0\0\0", RejectedPicture("")),
-    Case("tiff-ifd-outside.tif", lambda: b"MM\0*\x7f\xff\xff\xff" + bytes(50), RejectedPicture("")),
+    Case("tiff-zero.tif", lambda: tiff_header(0, 0), Rejected("")),
+    Case("tiff-bits-300.tif", lambda: p.tiff(p.GREY8, tags={258: ("H", [300])}), Rejected("")),
+    Case("tiff-ifd-outside.tif", lambda: b"MM\0*\x7f\xff\xff\xff" + bytes(50), Rejected("")),
     # GIF, WebP, BMP
-    Case("gif-animated.gif", lambda: gif_first, Right(grey8)),
+    Case("gif-animated.gif", lambda: gif_first, Correct(grey8)),
     Case(
         "gif-alpha.gif",
         lambda: p.pillow(p.INDEX * 17, "GIF", transparency=34, optimize=False),
         on(p.INDEX * 17 / 255, 1.0 * (p.INDEX != 2)),
     ),
-    Case("gif-no-frame.gif", lambda: p.gif_bitmap(18, 13) + b";", RejectedPicture("")),
-    Case("webp-lossless.webp", lambda: p.pillow(p.RGB8, "WEBP", lossless=True), Right(rgb8)),
+    Case("gif-no-frame.gif", lambda: p.gif_bitmap(18, 13) + b";", Rejected("")),
+    Case("webp-lossless.webp", lambda: p.pillow(p.RGB8, "WEBP", lossless=True), Correct(rgb8)),
     Case(
         "webp-alpha.webp",
         lambda: p.pillow(np.dstack([p.RGB8, p.ALPHA8]), "WEBP", lossless=True),
         on(rgb8, alpha8),
     ),
-    Case(
-        "webp-lossy.webp",
-        lambda: p.pillow(p.SMOOTH, "WEBP", quality=95),
-        Right(p.SMOOTH / 255, 0.03),
-    ),
-    Case("webp-animated.webp", lambda: frames("WEBP", lossless=True), Right(rgb8)),
+    Case("webp-animated.webp", lambda: frames("WEBP", lossless=True), Correct(rgb8)),
     Case(
         "webp-garbage.webp",
         lambda: b"RIFF\xff\0\0\0WEBPVP8 " + bytes(range(256)),
-        RejectedPicture(""),
+        Rejected(""),
     ),
-    Case("bmp-24.bmp", lambda: p.bmp(p.RGB8, depth=24), Right(rgb8)),
-    Case("bmp-top-down.bmp", lambda: p.bmp(p.RGB8, depth=24, top_down=True), Right(rgb8)),
-    Case("bmp-4.bmp", lambda: p.bmp(p.INDEX, depth=4, palette=p.PALETTE), Right(palette)),
+    Case("bmp-24.bmp", lambda: p.bmp(p.RGB8, depth=24), Correct(rgb8)),
+    Case("bmp-top-down.bmp", lambda: p.bmp(p.RGB8, depth=24, top_down=True), Correct(rgb8)),
+    Case("bmp-4.bmp", lambda: p.bmp(p.INDEX, depth=4, palette=p.PALETTE), Correct(palette)),
     Case(
         "bmp-1.bmp",
         lambda: p.bmp(bits, depth=1, palette=p.PALETTE[:2]),
-        Right(p.luma(p.PALETTE / 255)[bits * 1]),
+        Correct(p.luma(p.PALETTE / 255)[bits * 1]),
     ),
-    Case("bmp-header-only.bmp", lambda: p.bmp(p.RGB8, depth=24)[:54], RejectedPicture("")),
+    Case("bmp-header-only.bmp", lambda: p.bmp(p.RGB8, depth=24)[:54], Rejected("")),
     # PBM, PGM, PPM
-    Case("p1.pbm", lambda: p.pnm(1, bits * 1), Right(1.0 - bits)),
+    Case("p1.pbm", lambda: p.pnm(1, bits * 1), Correct(1.0 - bits)),
     Case(
         "p1-tight.pbm",
         lambda: b"P1 9 8 " + b"10" * 36,
-        Right(np.tile([0.0, 1.0], 36).reshape(8, 9)),
+        Correct(np.tile([0.0, 1.0], 36).reshape(8, 9)),
     ),
-    Case("p2.pgm", lambda: p.pnm(2, p.GREY8, 255, comment="# a comment\n"), Right(grey8)),
-    Case("p2-maxval.pgm", lambda: p.pnm(2, p.INDEX, 20), Right(p.INDEX / 20, 1 / 500)),
-    Case("p3.ppm", lambda: p.pnm(3, p.RGB8, 255), Right(rgb8)),
-    Case("p4.pbm", lambda: p.pnm(4, bits), Right(1.0 - bits)),
-    Case("p5.pgm", lambda: p.pnm(5, p.GREY8, 255, comment="# c\n#d\n"), Right(grey8)),
-    Case("p5-maxval.pgm", lambda: p.pnm(5, p.INDEX, 20), Right(p.INDEX / 20, 1 / 500)),
-    Case("p5-16.pgm", lambda: p.pnm(5, p.GREY16, 65535), Right(grey16)),
-    Case("p5-maxval-1000.pgm", lambda: p.pnm(5, grey10, 1000), Right(grey10 / 1000, 1e-5)),
-    Case("p6.ppm", lambda: p.pnm(6, p.RGB8, 255), Right(rgb8)),
-    Case("p6-16.ppm", lambda: p.pnm(6, p.RGB16, 65535), Right(rgb16)),
-    Case("p6-maxval-50001.ppm", lambda: p.pnm(6, p.RGB16, 50_001), Right(p.luma(p.RGB16 / 50_001))),
-    Case("p5-above.pgm", lambda: p.pnm(5, grey10 + 2000, 1500), RejectedPicture("")),
-    Case("p6-above.ppm", lambda: p.pnm(6, p.RGB16, 1500), RejectedPicture("")),
-    Case("p5-maxval-0.pgm", lambda: p.pnm(5, p.GREY8, 0), RejectedPicture("")),
-    Case("p5-maxval-70000.pgm", lambda: p.pnm(5, p.GREY8, 70_000), RejectedPicture("")),
-    Case("p5-no-size.pgm", lambda: b"P5\n", RejectedPicture("")),
-    Case("p5-words.pgm", lambda: b"P5\nten by ten 255\n" + bytes(100), RejectedPicture("")),
-    Case("p5-negative.pgm", lambda: b"P5\n-10 10 255\n" + bytes(100), RejectedPicture("")),
+    Case("p2.pgm", lambda: p.pnm(2, p.GREY8, 255, comment="# a comment\n"), Correct(grey8)),
+    Case("p2-maxval.pgm", lambda: p.pnm(2, p.INDEX, 20), Correct(p.INDEX / 20, 1 / 500)),
+    Case("p3.ppm", lambda: p.pnm(3, p.RGB8, 255), Correct(rgb8)),
+    Case("p4.pbm", lambda: p.pnm(4, bits), Correct(1.0 - bits)),
+    Case("p5.pgm", lambda: p.pnm(5, p.GREY8, 255, comment="# c\n#d\n"), Correct(grey8)),
+    Case("p5-maxval.pgm", lambda: p.pnm(5, p.INDEX, 20), Correct(p.INDEX / 20, 1 / 500)),
+    Case("p5-16.pgm", lambda: p.pnm(5, p.GREY16, 65535), Correct(grey16)),
+    Case("p5-maxval-1000.pgm", lambda: p.pnm(5, grey10, 1000), Correct(grey10 / 1000, 1e-5)),
+    Case("p6.ppm", lambda: p.pnm(6, p.RGB8, 255), Correct(rgb8)),
+    Case(
+        "p6-maxval-50001.ppm", lambda: p.pnm(6, p.RGB16, 50_001), Correct(p.luma(p.RGB16 / 50_001))
+    ),
+    Case("p5-above.pgm", lambda: p.pnm(5, grey10 + 2000, 1500), Rejected("")),
+    Case("p6-above.ppm", lambda: p.pnm(6, p.RGB16, 1500), Rejected("")),
+    Case("p5-maxval-0.pgm", lambda: p.pnm(5, p.GREY8, 0), Rejected("")),
+    Case("p5-words.pgm", lambda: b"P5\nten by ten 255\n" + bytes(100), Rejected("")),
     Case(
         "p5-digits.pgm",
         lambda: b"P5\n" + b"9" * 5000 + b" 10 255\n" + bytes(100),
-        RejectedPicture(""),
+        Rejected(""),
     ),
-    Case("p2-short.pgm", lambda: p.pnm(2, p.GREY8, 255)[:300], RejectedPicture("")),
+    Case("p2-short.pgm", lambda: p.pnm(2, p.GREY8, 255)[:300], Rejected("")),
     Case(
         "p7.pam",
         lambda: (
             b"P7\nWIDTH 9\nHEIGHT 9\nDEPTH 1\nMAXVAL 255\nTUPLTYPE GRAYSCALE\nENDHDR\n" + bytes(81)
         ),
-        RejectedPicture(""),
+        Rejected(""),
     ),
     # value_range counts in samples as they are stored
     Case(
-        "range-grey8.png", lambda: p.png(p.GREY8), Right(p.GREY8 / 220), {"value_range": (0, 220)}
+        "range-grey8.png", lambda: p.png(p.GREY8), Correct(p.GREY8 / 220), {"value_range": (0, 220)}
     ),
     Case(
         "range-narrow8.png",
         lambda: p.png(p.GREY8),
-        RejectedPicture("150"),
+        Rejected("150"),
         {"value_range": (0, 150)},
     ),
     Case(
         "range-grey4.png",
         lambda: p.png(p.INDEX, depth=4),
-        Right(p.INDEX / 20),
+        Correct(p.INDEX / 20),
         {"value_range": (0, 20)},
     ),
     Case(
         "range-grey16.png",
         lambda: p.png(p.GREY16, depth=16),
-        Right((p.GREY16 - 100.0) / 59_900),
+        Correct((p.GREY16 - 100.0) / 59_900),
         {"value_range": (100, 60_000)},
     ),
     Case(
         "range-rgb16.png",
         lambda: p.png(p.RGB16, depth=16),
-        Right(p.luma(p.RGB16 / 60_000)),
+        Correct(p.luma(p.RGB16 / 60_000)),
         {"value_range": (0, 60_000)},
     ),
     Case(
         "range-rgb8.jpg",
         lambda: p.jpeg(p.SMOOTH),
-        Right(p.SMOOTH / 510, LOSSY),
+        Correct(p.SMOOTH / 510, LOSSY),
         {"value_range": (0, 510)},
     ),
     Case(
         "range-p5.pgm",
         lambda: p.pnm(5, grey10, 1500),
-        Right(grey10 / 1000, 1e-5),
+        Correct(grey10 / 1000, 1e-5),
         {"value_range": (0, 1000)},
     ),
     Case(
         "range-p5-8.pgm",
         lambda: p.pnm(5, p.INDEX, 20),
-        Right(p.INDEX / 16, 1 / 400),
+        Correct(p.INDEX / 16, 1 / 400),
         {"value_range": (0, 16)},
     ),
     Case(
         "range-grey12.tif",
         lambda: p.tiff(bits12, depth=12),
-        Right(bits12 / 4000),
+        Correct(bits12 / 4000),
         {"value_range": (0, 4000)},
     ),
     # The size
-    Case("side-8.png", lambda: p.png(p.GREY8[:8, :8]), Right(grey8[:8, :8])),
-    Case("side-7.png", lambda: p.png(p.GREY8[:7]), RejectedPicture("18.{1,3}7|7.{1,3}18")),
-    Case("side-7.tif", lambda: p.tiff(p.UNIT[:, :7].astype("f8")), RejectedPicture("7")),
-    Case("side-1.png", lambda: p.png(p.GREY8[:1, :1]), Right(grey8[:1, :1]), {"min_side": 1}),
-    Case("side-100.jpg", lambda: p.jpeg(p.SMOOTH), RejectedPicture("100"), {"min_side": 100}),
+    Case("side-8.png", lambda: p.png(p.GREY8[:8, :8]), Correct(grey8[:8, :8])),
+    Case("side-7.png", lambda: p.png(p.GREY8[:7]), Rejected("18.{1,3}7|7.{1,3}18")),
+    Case("side-1.png", lambda: p.png(p.GREY8[:1, :1]), Correct(grey8[:1, :1]), {"min_side": 1}),
+    Case("side-100.jpg", lambda: p.jpeg(p.SMOOTH), Rejected("100"), {"min_side": 100}),
     # Not pictures
-    Case("empty.png", lambda: b"", RejectedPicture("empty")),
-    Case("text.png", lambda: b"This is a text, not a picture.\n" * 20, RejectedPicture("")),
-    Case("zeros.tif", lambda: bytes(5000), RejectedPicture("")),
-    Case("one-byte.jpg", lambda: b"\xff", RejectedPicture("")),
-    Case(
-        "drawing.svg",
-        lambda: b'<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"/>',
-        RejectedPicture(""),
-    ),
-    Case("page.pdf", lambda: p.pillow(p.GREY8, "PDF"), RejectedPicture("")),
-    Case("page.eps", lambda: p.pillow(p.GREY8, "EPS"), RejectedPicture("")),
-    Case(
-        "array.npy",
-        lambda: b"\x93NUMPY\1\0v\0{'descr':'|u1','fortran_order':False,'shape':(9,9)}" + bytes(99),
-        RejectedPicture(""),
-    ),
-    Case("icon.ico", lambda: p.pillow(p.RGB8, "ICO", sizes=[(8, 8)]), RejectedPicture("")),
-    Case("picture.tga", lambda: p.pillow(p.RGB8, "TGA"), RejectedPicture("")),
-    Case("picture.pcx", lambda: p.pillow(p.GREY8, "PCX"), RejectedPicture("")),
+    Case("empty.png", lambda: b"", Rejected("empty")),
+    Case("text.png", lambda: b"This is a text, not a picture.\n" * 20, Rejected("")),
+    Case("one-byte.jpg", lambda: b"\xff", Rejected("")),
+    Case("page.eps", lambda: p.pillow(p.GREY8, "EPS"), Rejected("")),
+    Case("picture.tga", lambda: p.pillow(p.RGB8, "TGA"), Rejected("")),
 ]
 
 
@@ -807,14 +720,14 @@ def test_case(case: Case, tmp_path: Path) -> None:
         if case.warns:  # Pillow says that the EXIF block is damaged, which is right
             stack.enter_context(warnings.catch_warnings())
             warnings.simplefilter("ignore")
-        if isinstance(case.expected, RejectedPicture):
+        if isinstance(case.expected, Rejected):
             with refusal(path, case.expected.message):
                 image.read(path, **case.options)
             return
         try:
             read = image.read(path, **case.options)
         except image.ImageError:
-            if not isinstance(case.expected, RightOrRefused):
+            if not isinstance(case.expected, CorrectOrRejected):
                 raise
             return
     assert not opened() - before
@@ -828,13 +741,33 @@ def test_case_names_are_unique() -> None:
 # Sample types
 
 
-@pytest.mark.parametrize(
-    "compression", [1, 8, 32946, 5], ids=["plain", "deflate", "old-deflate", "lzw"]
-)
-@pytest.mark.parametrize("order", ["<", ">"], ids=["little", "big"])
-@pytest.mark.parametrize(
-    "kind", ["u1", "u2", "u4", "i2", "i4", "f4", "f8", "rgb-u1", "rgb-u2", "rgb-f4"]
-)
+PLAIN, LZW, DEFLATE, OLD_DEFLATE = 1, 5, 8, 32946
+SAMPLE_TYPES = [
+    ("u1", "<", PLAIN),
+    ("u1", ">", LZW),
+    # Where samples have several bytes, Pillow and libtiff each have their own way with byte orders.
+    *(
+        (kind, order, compression)
+        for kind in ("u2", "u4", "i2", "i4", "f4")
+        for order, compression in (("<", PLAIN), ("<", LZW), (">", PLAIN), (">", DEFLATE))
+    ),
+    ("u4", ">", LZW),
+    ("f8", ">", PLAIN),
+    ("f8", "<", DEFLATE),
+    ("f8", "<", OLD_DEFLATE),
+    ("f8", ">", LZW),
+    ("rgb-u1", "<", PLAIN),
+    ("rgb-u1", "<", DEFLATE),
+    ("rgb-u2", "<", PLAIN),
+    ("rgb-u2", ">", PLAIN),
+    ("rgb-u2", ">", LZW),
+    ("rgb-f4", "<", PLAIN),
+    ("rgb-f4", ">", DEFLATE),
+    ("rgb-f4", "<", LZW),
+]
+
+
+@pytest.mark.parametrize(("kind", "order", "compression"), SAMPLE_TYPES)
 def test_tiff_sample_types(tmp_path: Path, kind: str, order: str, compression: int) -> None:
     dtype = np.dtype(kind[-2:])
     unit = p.RGB16 / 65535 if kind.startswith("rgb") else p.UNIT.astype(np.float64) * 0.7
@@ -843,28 +776,45 @@ def test_tiff_sample_types(tmp_path: Path, kind: str, order: str, compression: i
     path = tmp_path / "typed.tif"
     path.write_bytes(p.tiff(stored, order=order, compression=compression))
     scaled = stored.astype(np.float64) / top
-    if compression == 5 and (kind in ("f8", "rgb-f4") or (kind, order) == ("u4", ">")):
+    if compression == LZW and (kind in ("f8", "rgb-f4") or (kind, order) == ("u4", ">")):
         with pytest.raises(image.ImageError, match=r"compression \(LZW\) .* not supported"):
             image.read(path)
         return
     check_equal(image.read(path), p.luma(scaled) if kind.startswith("rgb") else scaled)
 
 
-@pytest.mark.parametrize("planar", [1, 2])
-@pytest.mark.parametrize("compression", [1, 8])
-@pytest.mark.parametrize("colours", [1, 3])
-@pytest.mark.parametrize(("dtype", "white"), [("u1", 255), ("u2", 65535), ("f4", 1)])
-@pytest.mark.parametrize("extra", [(), (0,), (1,), (2,), (0, 2), (1, 0)])
-def test_extra_samples_of_a_tiff(
-    tmp_path: Path,
-    extra: tuple[int, ...],
-    dtype: str,
-    white: int,
-    colours: int,
-    compression: int,
-    planar: int,
-) -> None:
-    """Unspecified is no alpha; associated alpha has the colours multiplied already; straight has not."""
+# For each list of extra samples (0 unspecified, 1 associated alpha, 2 unassociated alpha): the
+# sample type, the number of colours, the compression and the planar configuration.
+EXTRA_SAMPLES = {
+    (): """
+        u1 1 1 1, u1 3 1 1, u1 3 1 2, u1 3 8 1, u1 3 8 2, u2 3 1 1, u2 3 8 2, f4 1 8 2, f4 3 8 1
+    """,
+    (0,): """
+        u1 1 1 1, u1 1 1 2, u1 1 8 1, u1 1 8 2, u1 3 1 1, u1 3 8 1, u1 3 8 2,
+        u2 1 1 2, u2 1 8 1, u2 3 1 1, u2 3 8 1, u2 3 8 2, f4 1 1 1, f4 1 1 2, f4 3 8 2
+    """,
+    (1,): """
+        u1 1 1 1, u1 1 1 2, u1 1 8 1, u1 1 8 2, u1 3 1 1, u1 3 8 1, u1 3 8 2,
+        u2 1 1 1, u2 3 1 1, u2 3 1 2, u2 3 8 1, f4 1 8 1, f4 3 1 2
+    """,
+    (2,): """
+        u1 1 1 1, u1 1 1 2, u1 1 8 1, u1 1 8 2, u1 3 1 2, u1 3 8 2,
+        u2 1 1 2, u2 3 1 1, u2 3 8 2, f4 1 8 1, f4 3 1 2
+    """,
+    (0, 2): "u1 1 1 1, u1 3 1 1, u2 1 8 1, f4 1 8 2",
+    (1, 0): "u1 1 8 2, u1 3 1 1, u1 3 1 2, u1 3 8 2",
+}
+
+
+@pytest.mark.parametrize(
+    ("extra", "layout"),
+    [(extra, row) for extra, text in EXTRA_SAMPLES.items() for row in text.split(",")],
+)
+def test_extra_samples_of_a_tiff(tmp_path: Path, extra: tuple[int, ...], layout: str) -> None:
+    """Unspecified is no alpha; associated alpha is multiplied into the colours, the other not."""
+    dtype, *numbers = layout.split()
+    colours, compression, planar = map(int, numbers)
+    white = {"u1": 255, "u2": 65535, "f4": 1}[dtype]
     dice = np.random.default_rng(3)
     colour, alpha, other = (dice.random((8, 8, depth)) for depth in (colours, 1, 1))
     stored = colour * alpha if 1 in extra else colour
@@ -887,10 +837,12 @@ def test_extra_samples_of_a_tiff(
     )
 
 
-@pytest.mark.parametrize("kind", [1, 2])
-@pytest.mark.parametrize("colours", [1, 3])
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -0.25, 255.0])
-def test_alpha_that_is_none_is_refused(tmp_path: Path, bad: float, colours: int, kind: int) -> None:
+@pytest.mark.parametrize(
+    ("bad", "colours", "kind"), [(np.nan, 1, 2), (-np.inf, 3, 1), (-0.25, 3, 2), (255.0, 1, 1)]
+)
+def test_alpha_outside_0_to_1_is_rejected(
+    tmp_path: Path, bad: float, colours: int, kind: int
+) -> None:
     cube = np.full((8, 8, colours + 1), 0.5, np.float32)
     cube[2, 3, -1] = bad
     path = tmp_path / "a.tiff"
@@ -899,11 +851,21 @@ def test_alpha_that_is_none_is_refused(tmp_path: Path, bad: float, colours: int,
         image.read(path)
 
 
-@pytest.mark.parametrize("orientation", range(1, 9))
-@pytest.mark.parametrize(
-    "kind",
-    ["jpeg", "png", "png16", "webp", "tiff", "tiff16", "tiff-lzw", "tiff-float64", "tiff-rgb16"],
-)
+# We turn the picture ourselves, except for a TIFF, which Pillow turns.
+ORIENTATIONS = [
+    *(("jpeg", orientation) for orientation in range(1, 9)),
+    *(("tiff", orientation) for orientation in range(2, 9)),
+    ("png", 6),
+    ("png16", 7),
+    ("webp", 8),
+    ("tiff16", 6),
+    ("tiff-lzw", 7),
+    ("tiff-float64", 8),
+    ("tiff-rgb16", 6),
+]
+
+
+@pytest.mark.parametrize(("kind", "orientation"), ORIENTATIONS)
 def test_orientation(tmp_path: Path, kind: str, orientation: int) -> None:
     exif = p.exif(orientation)
     rgb = np.dstack([p.BLOCKS] * 3)
@@ -925,9 +887,7 @@ def test_orientation(tmp_path: Path, kind: str, orientation: int) -> None:
     check_equal(image.read(path), p.turned(unit, orientation), LOSSY if kind == "jpeg" else EXACT)
 
 
-@pytest.mark.parametrize(
-    "value_range", [(1, 0), (0, 0), (float("nan"), 1), (0, float("inf")), (-float("inf"), 0)]
-)
+@pytest.mark.parametrize("value_range", [(0, 0), (float("nan"), 1), (0, float("inf"))])
 def test_value_range_must_be_a_range(tmp_path: Path, value_range: tuple[float, float]) -> None:
     path = tmp_path / "good.png"
     path.write_bytes(p.png(p.GREY8))
@@ -969,8 +929,8 @@ WHOLE = {
 
 @pytest.mark.filterwarnings("ignore::UserWarning")  # Pillow may say that a block is damaged
 @pytest.mark.parametrize("name", WHOLE)
-def test_truncated_is_refused_or_whole(tmp_path: Path, name: str) -> None:
-    """A cut file is refused; only where no more than its end mark is lost may the picture still be read."""
+def test_a_truncated_file_is_rejected_or_whole(tmp_path: Path, name: str) -> None:
+    """A cut file is rejected; only where nothing but its end mark is lost may it still be read."""
     data = WHOLE[name]
     path = tmp_path / name
     path.write_bytes(data)
@@ -992,7 +952,7 @@ def test_truncated_is_refused_or_whole(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     "kind", ["png", "png16", "jpeg", "progressive", "tiff", "tiff-lzw", "tiff-deflate64"]
 )
-def test_cut_in_the_pixels_is_refused(tmp_path: Path, kind: str) -> None:
+def test_cut_in_the_pixels_is_rejected(tmp_path: Path, kind: str) -> None:
     """Where the header and all tags are there, but the pixels are not."""
     noise = np.random.default_rng(0).integers(0, 256, (64, 80, 3), dtype=np.uint8)
     compression = {"tiff-lzw": 5, "tiff-deflate64": 8}.get(kind, 1)
@@ -1150,7 +1110,7 @@ linux = pytest.mark.skipif(
 
 @pytest.mark.alone
 @linux
-def test_declared_size_is_refused_quickly_and_with_little_memory(tmp_path: Path) -> None:
+def test_declared_size_is_rejected_quickly_and_with_little_memory(tmp_path: Path) -> None:
     for name, data in BOMBS.items():
         (tmp_path / name).write_bytes(data)
     outcome = measure([tmp_path / name for name in BOMBS])
@@ -1169,7 +1129,7 @@ def test_declared_size_is_refused_quickly_and_with_little_memory(tmp_path: Path)
 @pytest.mark.alone
 @linux
 def test_data_that_unpack_to_more_than_declared(tmp_path: Path) -> None:
-    """Small pictures, far too much in them: read or refused, in bounded memory, never another error."""
+    """Small pictures with far too much data are read or rejected, in bounded memory."""
     packed = zlib.compress(bytes(UNPACKED), 1)
     (tmp_path / "a.png").write_bytes(p.png(p.GREY8, idat=packed))
     (tmp_path / "b.png").write_bytes(p.png(p.RGB16, depth=16, idat=packed))
@@ -1191,8 +1151,7 @@ def test_data_that_unpack_to_more_than_declared(tmp_path: Path) -> None:
         assert "far more than its size allows" in outcome[f"read {name}"][0]
 
 
-@pytest.mark.parametrize("rows", [5, 13, 2**32 - 1])
-@pytest.mark.parametrize("compression", [8, 32946, 34925])
+@pytest.mark.parametrize(("compression", "rows"), [(8, 5), (8, 2**32 - 1), (32946, 13), (34925, 5)])
 def test_doubles_that_are_compressed(tmp_path: Path, compression: int, rows: int) -> None:
     doubles, pack = p.UNIT.astype("f8"), lzma.compress if compression == 34925 else zlib.compress
     parts = [pack(doubles[low : low + rows].tobytes()) for low in range(0, p.HEIGHT, rows)]
@@ -1247,32 +1206,28 @@ def test_64_megapixels_pass_the_size_check(tmp_path: Path) -> None:
     "name",
     [
         "with space.png",
-        "😀.png",
-        "ümläut-日本.png",
+        "ümläut-日本😀.png",
         "-dash.png",
         "a'b\"c.png",
         "%s{0}.png",
         "line\nbreak.png",
     ],
 )
-@pytest.mark.parametrize("kind", [str, Path])
-def test_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, kind: Callable[[Any], Any]
-) -> None:
+def test_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(tmp_path)
     try:
         Path(name).write_bytes(p.png(p.GREY8))
     except OSError:
         pytest.skip("this file system has no such names")
-    for path in (kind(name), kind(tmp_path / name)):
+    for path in (name, Path(name), tmp_path / name):
         check_equal(image.read(path), grey8)
         assert image.describe(path).width == p.WIDTH
-    image.save_png(kind(name), p.UNIT)
-    image.save_tiff(kind(name), p.UNIT)
+    image.save_png(name, p.UNIT)
+    image.save_tiff(Path(name), p.UNIT)
     check_equal(image.read(name), p.UNIT, 0)
     Path(name).write_bytes(b"text")
     with refusal(name):
-        image.read(kind(name))
+        image.read(name)
 
 
 @posix
@@ -1288,22 +1243,12 @@ def test_name_that_is_no_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("function", [image.read, image.describe])
-@pytest.mark.parametrize(
-    "name",
-    ["missing.png", "nul\0.png", "n" * 300 + ".png", "no/such/folder.png", "http://a.b/c.png"],
-)
-def test_missing(tmp_path: Path, function: Callable[[Any], Any], name: str) -> None:
+@pytest.mark.parametrize("name", ["missing.png", "nul\0.png", "n" * 300 + ".png", "folder.png"])
+def test_nothing_to_read(tmp_path: Path, function: Callable[[Any], Any], name: str) -> None:
+    (tmp_path / "folder.png").mkdir()
     path = f"{tmp_path}/{name}"
     with refusal(path):
         function(path)
-
-
-@pytest.mark.parametrize("function", [image.read, image.describe])
-def test_directory(tmp_path: Path, function: Callable[[Any], Any]) -> None:
-    folder = tmp_path / "folder.png"
-    folder.mkdir()
-    with refusal(folder):
-        function(folder)
 
 
 @posix
@@ -1473,9 +1418,17 @@ def test_saves_any_layout(
         assert first.read_bytes() == second.read_bytes()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs POSIX limits")
-@pytest.mark.parametrize(("save", "options"), SAVERS)
-@pytest.mark.parametrize("share", [0.0, 0.5, 0.99])
+@posix
+@pytest.mark.parametrize(
+    ("save", "options", "share"),
+    [
+        (image.save_png, {}, 0.5),
+        (image.save_png, {"bits": 16}, 0.5),
+        (image.save_tiff, {}, 0.0),
+        (image.save_tiff, {}, 0.5),
+        (image.save_tiff, {}, 0.99),
+    ],
+)
 def test_a_disk_that_fills_up_leaves_the_old_picture(
     tmp_path: Path, save: Callable[..., None], options: dict[str, Any], share: float
 ) -> None:
@@ -1503,42 +1456,24 @@ def test_same_picture_same_bytes(
     assert (tmp_path / "a").read_bytes() == (tmp_path / "another name").read_bytes()
 
 
-@pytest.mark.parametrize(("save", "options"), SAVERS)
 @pytest.mark.parametrize(
     "picture",
     [
-        np.full((9, 9), np.nan, "f4"),
-        np.full((9, 9), np.inf, "f4"),
-        np.full((9, 9), 1.5, "f4"),
-        np.full((9, 9), -0.01, "f4"),
-        np.full((9, 9), 1 + 1e-6, "f8"),
-        np.full((9, 9), 128, "u1"),
-        np.zeros((9, 9, 3), "f4"),
-        np.zeros(9, "f4"),
-        np.zeros((0, 9), "f4"),
-        np.zeros((9, 9), "c8"),
-        np.zeros((9, 9), "O"),
-    ],
-    ids=[
-        "nan",
-        "inf",
-        "above",
-        "below",
-        "just-above",
-        "bytes",
-        "rgb",
-        "row",
-        "empty",
-        "complex",
-        "objects",
+        pytest.param(np.full((9, 9), np.nan, "f4"), id="nan"),
+        pytest.param(np.full((9, 9), -0.01, "f4"), id="below"),
+        pytest.param(np.full((9, 9), 1 + 1e-6, "f8"), id="just-above"),
+        pytest.param(np.full((9, 9), 128, "u1"), id="bytes"),
+        pytest.param(np.zeros((9, 9, 3), "f4"), id="rgb"),
+        pytest.param(np.zeros((0, 9), "f4"), id="empty"),
+        pytest.param(np.zeros((9, 9), "c8"), id="complex"),
+        pytest.param(np.zeros((9, 9), "O"), id="objects"),
     ],
 )
-def test_saving_refuses(
-    tmp_path: Path, save: Callable[..., None], options: dict[str, Any], picture: np.ndarray
-) -> None:
-    path = tmp_path / "refused"
-    with refusal(path):
-        save(path, picture, **options)
+def test_saving_rejects(tmp_path: Path, picture: np.ndarray) -> None:
+    path = tmp_path / "rejected"
+    for save in (image.save_png, image.save_tiff):
+        with refusal(path):
+            save(path, picture)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -1562,16 +1497,20 @@ def test_saving_where_it_cannot(
 
 
 @pytest.mark.parametrize(
-    "error", [OSError(28, "No space left on device"), KeyboardInterrupt(), RuntimeError("x")]
+    ("save", "existing", "function", "error"),
+    [
+        (image.save_png, True, "replace", OSError(28, "No space left on device")),
+        (image.save_png, False, "fsync", KeyboardInterrupt()),
+        (image.save_png, True, "fsync", RuntimeError("x")),
+        (image.save_tiff, False, "replace", OSError(28, "No space left on device")),
+        (image.save_tiff, True, "fsync", KeyboardInterrupt()),
+        (image.save_tiff, False, "replace", RuntimeError("x")),
+    ],
 )
-@pytest.mark.parametrize("function", ["replace", "fsync"])
-@pytest.mark.parametrize("existing", [True, False])
-@pytest.mark.parametrize(("save", "options"), SAVERS)
 def test_interrupted_saving_keeps_the_old_file(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     save: Callable[..., None],
-    options: dict[str, Any],
     existing: bool,
     function: str,
     error: BaseException,
@@ -1587,31 +1526,28 @@ def test_interrupted_saving_keeps_the_old_file(
         patched.setattr(os, function, fail)
         expected = KeyboardInterrupt if isinstance(error, KeyboardInterrupt) else image.ImageError
         with pytest.raises(expected):
-            save(path, p.UNIT, **options)
+            save(path, p.UNIT)
     assert not opened() - before
     assert [found.name for found in tmp_path.iterdir()] == (["kept"] if existing else [])
     assert not existing or path.read_bytes() == b"the old file"
-    save(path, p.UNIT, **options)
+    save(path, p.UNIT)
     assert [found.name for found in tmp_path.iterdir()] == ["kept"]
     assert not opened() - before
 
 
 @posix
-@pytest.mark.parametrize("umask", [0o022, 0o027, 0o077, 0o000])
-@pytest.mark.parametrize(("save", "options"), SAVERS)
-def test_mode_is_that_of_any_new_file(
-    tmp_path: Path, save: Callable[..., None], options: dict[str, Any], umask: int
-) -> None:
-    old = os.umask(umask)
+@pytest.mark.parametrize("save", [image.save_png, image.save_tiff])
+def test_mode_is_that_of_any_new_file(tmp_path: Path, save: Callable[..., None]) -> None:
+    old = os.umask(0o027)
     try:
-        save(tmp_path / "new", p.UNIT, **options)
+        save(tmp_path / "new", p.UNIT)
         (tmp_path / "kept").write_bytes(b"")
-        (tmp_path / "kept").chmod(0o640)
-        save(tmp_path / "kept", p.UNIT, **options)
+        (tmp_path / "kept").chmod(0o600)
+        save(tmp_path / "kept", p.UNIT)
     finally:
         os.umask(old)
-    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o666 & ~umask
-    assert stat.S_IMODE((tmp_path / "kept").stat().st_mode) == 0o640  # open() would leave it, too
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o640
+    assert stat.S_IMODE((tmp_path / "kept").stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize(("save", "options"), SAVERS)

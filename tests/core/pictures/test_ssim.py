@@ -28,7 +28,7 @@ def centred(blocks: np.ndarray) -> np.ndarray:
     return blocks - blocks.mean(axis=-1, keepdims=True)
 
 
-# --------------------------------------------------------------------------------------------------- values
+# --- values ---------------------------------------------------------------------------------------
 
 
 @given(pairs())
@@ -89,7 +89,7 @@ def test_any_number_of_axes(shape: tuple[int, ...]) -> None:
         np.testing.assert_allclose(whole.ravel(), np.ravel(single), rtol=1e-12)
 
 
-# ------------------------------------------------------------------------------------------------- the map
+# --- the map --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("side", [3, 7, 11])

@@ -74,7 +74,7 @@ def umask() -> Iterator[None]:
     os.umask(before)
 
 
-# --------------------------------------------------------------------------------------------------- files
+# --- files ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("umask")
@@ -108,7 +108,7 @@ def test_a_link_is_written_through(tmp_path: Path) -> None:
     assert names(tmp_path / "elsewhere") == ["real"]
 
 
-def test_old_content_stands_until_the_end(tmp_path: Path) -> None:
+def test_old_content_is_there_until_the_end(tmp_path: Path) -> None:
     path = tmp_path / "file"
     path.write_bytes(b"old")
     with files.replacing(path) as stream:
@@ -160,7 +160,7 @@ def test_an_error_without_a_name_gets_that_of_the_file(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_flushed_is_no_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: int
 ) -> None:
-    """What a drive cannot do at all, as some network drives, or may not; but a broken disk is told."""
+    """Some network drives cannot flush a folder, or may not; a broken disk is an error."""
     flush = os.fsync
 
     def as_such_a_drive(descriptor: int) -> None:
@@ -188,16 +188,16 @@ def test_a_folder_is_not_replaced_by_a_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("through", ["itself", "link"])
-@pytest.mark.parametrize(
-    "kind", ["pipe", "socket"]
-)  # never a real device: run as root, a fault replaces it
-def test_what_is_no_ordinary_file_is_not_replaced(tmp_path: Path, kind: str, through: str) -> None:
+# Never a real device: run as root, a fault would replace it.
+@pytest.mark.parametrize("kind", ["pipe", "socket"])
+def test_pipes_and_sockets_are_not_replaced(tmp_path: Path, kind: str, through: str) -> None:
     path = tmp_path / "it"
     if kind == "pipe":
         os.mkfifo(path)
     else:
         with socket.socket(socket.AF_UNIX) as bound:
-            bound.bind(os.path.relpath(path))  # of a long path there is no socket
+            # The path of a socket must be short.
+            bound.bind(os.path.relpath(path))
     if through == "link":
         (tmp_path / "link").symlink_to(path)
     before, there = path.stat().st_ino, names(tmp_path)
@@ -293,12 +293,15 @@ def test_a_living_writers_file_is_left_alone(tmp_path: Path) -> None:
         kill(process)
 
 
-def test_what_others_left_is_theirs(tmp_path: Path) -> None:
+def test_leftovers_of_others_are_kept(tmp_path: Path) -> None:
     host = socket.gethostname()
     kept = [
-        ".file.otherhost-1-aaaa.partial", f".file.{host}-{2**22 + 1}-aa.txt", ".file.partial", "file.partial",
+        ".file.otherhost-1-aaaa.partial",
+        f".file.{host}-{2**22 + 1}-aa.txt",
+        ".file.partial",
+        "file.partial",
         f".other.{host}-{2**22 + 1}-aaaa.partial",
-    ]  # fmt: skip
+    ]
     for name in kept:
         (tmp_path / name).write_bytes(b"")
     put(tmp_path / "file", b"new")
@@ -306,7 +309,7 @@ def test_what_others_left_is_theirs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("owner", ["x", "", "²", "9" * 30, "-1"])
-def test_strange_neighbours_do_not_stop_a_write(tmp_path: Path, owner: str) -> None:
+def test_names_like_ours_do_not_stop_a_write(tmp_path: Path, owner: str) -> None:
     (tmp_path / f".file.{socket.gethostname()}-{owner}-aaaa.partial").write_bytes(b"")
     put(tmp_path / "file", b"new")
     assert (tmp_path / "file").read_bytes() == b"new"
@@ -337,7 +340,7 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
     assert names(tmp_path) == ["file"]
 
 
-# ------------------------------------------------------------------------------------------------- folders
+# --- folders --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(params=["exchange", "renames"])
@@ -435,7 +438,7 @@ def aside(target: Path) -> Path:
     return files._sibling(target).with_suffix(".aside")
 
 
-def test_a_folder_left_aside_is_restored_only_where_nothing_stands(tmp_path: Path) -> None:
+def test_a_folder_left_aside_is_restored_only_where_nothing_is(tmp_path: Path) -> None:
     target = tmp_path / "folder"
     for number in (1, 2):
         left = aside(target)
@@ -505,8 +508,11 @@ def test_a_linked_folder_is_written_through(tmp_path: Path) -> None:
 
 
 def read_by_windows(line: str) -> list[str]:
-    """Take a command line apart as Microsoft's runtime documents it: 2n backslashes and a quote are n."""
-    words, word, quoted, at = [], "", False, 0
+    """Split a command line as Microsoft documents it: 2n backslashes before a quote are n."""
+    words: list[str] = []
+    word = ""
+    quoted = False
+    at = 0
     while at < len(line):
         slashes = len(line[at:]) - len(line[at:].lstrip("\\"))
         if slashes:
@@ -514,13 +520,18 @@ def read_by_windows(line: str) -> list[str]:
             before_quote = line[at : at + 1] == '"'
             word += "\\" * (slashes // 2 if before_quote else slashes)
             if before_quote and slashes % 2:
-                word, at = word + '"', at + 1
-        elif line[at] == '"':
-            quoted, at = not quoted, at + 1
-        elif line[at] == " " and not quoted:
-            words, word, at = [*words, word], "", at + 1
+                word += '"'
+                at += 1
+            continue
+        character = line[at]
+        at += 1
+        if character == '"':
+            quoted = not quoted
+        elif character == " " and not quoted:
+            words.append(word)
+            word = ""
         else:
-            word, at = word + line[at], at + 1
+            word += character
     return [*words, word]
 
 
@@ -533,12 +544,12 @@ def test_a_command_can_be_typed_into_either_shell(words: list[str]) -> None:
     assert not re.search(r"[&|<>^,;()]", outside), "cmd.exe or PowerShell would take it apart"
 
 
-def test_usual_words_are_not_quoted() -> None:
+def test_ordinary_words_are_not_quoted() -> None:
     words = ["isca", "train", r"data\set", "-o", r"C:\m.isca", "--epochs", "5"]
     assert files.command_line(words, windows=True) == " ".join(words)
 
 
-def test_what_systems_leave_in_folders_is_no_content() -> None:
+def test_what_file_managers_leave_is_no_content() -> None:
     left = ["Thumbs.db", "thumbs.DB", "desktop.ini", ".DS_Store", "._manifest.csv", ".directory"]
     assert all(map(files.is_left_by_system, left))
     assert not any(map(files.is_content, [*left, ".git"]))
