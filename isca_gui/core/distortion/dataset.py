@@ -181,13 +181,36 @@ def generate(
                 yield Progress(len(results), len(wanted), "distorting")
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
-    made = [(0, Entry(ORIGINAL, 0.0, 0.0, 0.0, spec.seed))]
-    made += [(index, found) for index, found in sorted(results.items()) if isinstance(found, Entry)]
-    if len(made) <= len(wanted):
+    return _assembled(pictures, results, spec)
+
+
+def _assembled(
+    pictures: NDArray[np.float32], results: dict[int, Entry | Unreachable], spec: DatasetSpec
+) -> Dataset:
+    """Return the dataset of the pictures that were made.
+
+    Parameters
+    ----------
+    pictures
+        Shape (image, height, width), the reference first; those out of reach are not filled in.
+    results
+        What has become of each picture but the reference.
+    spec
+        What was asked for.
+    """
+    places = [0]
+    entries = [Entry(ORIGINAL, 0.0, 0.0, 0.0, spec.seed)]
+    unreachable = []
+    for place, result in sorted(results.items()):
+        if isinstance(result, Entry):
+            places.append(place)
+            entries.append(result)
+        else:
+            unreachable.append(result)
+    if unreachable:
         # This copies all pictures, so it is done only where some are left out.
-        pictures = pictures[[index for index, _ in made]]
-    missed = [found for _, found in sorted(results.items()) if isinstance(found, Unreachable)]
-    return Dataset(pictures, tuple(entry for _, entry in made), spec, tuple(missed))
+        pictures = pictures[places]
+    return Dataset(pictures, tuple(entries), spec, tuple(unreachable))
 
 
 def _distort(
