@@ -34,7 +34,7 @@ settings.load_profile("unhurried")
 # Begun last, one of these would run on alone at the end.
 LONG = {
     *(
-        "test_readme.py",
+        "test_documents.py",
         "test_paper.py",
         "test_random_actions.py",
         "test_training.py",
