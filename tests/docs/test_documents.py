@@ -25,6 +25,7 @@ from isca_gui.core.recognition import answer_table
 from isca_gui.core.recognition.evaluation import FreshScores, LeaveOneOut
 from tests.docs.documents import (
     DOCUMENTS,
+    FENCE,
     README,
     REFERENCE,
     check_languages,
@@ -172,7 +173,7 @@ def test_the_readme_is_short() -> None:
     ids=lambda path: path.name,
 )
 def test_what_is_named_exists(path: Path) -> None:
-    text = path.read_text("utf-8")
+    text = FENCE.sub("", path.read_text("utf-8"))
     for link in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", text):
         assert (path.parent / link).exists(), link
     for name in re.findall(r"`((?:isca_gui|tests|packaging|resources)(?:/[\w./]+)?)`", text):
