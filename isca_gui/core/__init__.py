@@ -16,7 +16,7 @@ from typing import Any
 # The public name, the module that defines it, and its name there.
 EXPORTS = {
     "BlockGrid": ("pictures.blocks", "BlockGrid"),
-    "Cancelled": ("solvers.steps", "Cancelled"),
+    "Cancelled": ("progress", "Cancelled"),
     "Dataset": ("distortion.dataset", "Dataset"),
     "DatasetError": ("distortion.dataset", "DatasetError"),
     "DatasetSpec": ("settings", "DatasetSpec"),

@@ -22,10 +22,12 @@ from isca_gui.core import (
     generate_dataset,
     run,
 )
+from isca_gui.core.methods import METHODS
 from isca_gui.core.solvers.problem import linear_problem
 from isca_gui.jobs.actions import Actions
 from isca_gui.jobs.runner import JobRunner
-from isca_gui.session.session import Reference, Session
+from isca_gui.session.records import Reference
+from isca_gui.session.session import Session
 from tests import test_architecture
 from tests.docs.documents import CONTRIBUTING, python_blocks
 from tests.places import ROOT
@@ -46,7 +48,7 @@ def recipe(words: str) -> dict[str, Any]:
 
 
 def test_a_distortion(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = recipe("ROW =")["ROW"]
+    row = recipe("ROW = Distortion")["ROW"]
     assert isinstance(row, Distortion)
     monkeypatch.setitem(DISTORTIONS, row.name, row)
     made = distort(PICTURE, row.name, 300.0, seed=0)
@@ -55,9 +57,11 @@ def test_a_distortion(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made.picture.max() <= 1
 
 
-def test_a_method() -> None:
-    method = recipe("def first_pixels")["first_pixels"]
-    settings = TrainingSettings(components=3)
+def test_a_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = recipe("ROW = Method")
+    method, row = names["first_pixels"], names["ROW"]
+    monkeypatch.setitem(METHODS, row.name, row)
+    settings = TrainingSettings(method=row.name, components=3)
     problem = run(linear_problem(PICTURE[None], BlockGrid(*PICTURE.shape), "float64"))
     result = run(method(problem, settings, None))
     basis = result.state.u
