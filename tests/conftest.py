@@ -32,7 +32,7 @@ settings.load_profile("no-deadline")
 
 # These run first: started last, one of them would run on alone at the end.
 LONG = {
-    "test_readme.py",
+    "test_documents.py",
     "test_reproduce.py",
     "test_random_actions.py",
     "test_training.py",

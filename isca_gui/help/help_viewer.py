@@ -13,10 +13,12 @@ from PySide6.QtGui import (
     QColor,
     QKeySequence,
     QShortcut,
+    QTextBlock,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
     QTextDocument,
+    QTextFormat,
     QTextFrameFormat,
     QTextLength,
     QTextTable,
@@ -335,6 +337,11 @@ def _beautify(document: QTextDocument, marked: str) -> None:
         inside = cursor.currentTable() is not None
         look.setTopMargin(0 if inside else {0: 2, 1: 0, 2: 16}.get(level, 12))
         look.setBottomMargin(0 if inside else 6)
+        if _is_code(block):
+            # Every line of an example is a block of its own: only the last is followed by a gap.
+            look.setTopMargin(0)
+            look.setBottomMargin(0 if _is_code(block.next()) else 10)
+            look.setLeftMargin(12)
         look.setLineHeight(118, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         cursor.mergeBlockFormat(look)
         _name_places(cursor, [(block.position(), block.text())] if level else _bold(block), marked)
@@ -343,6 +350,11 @@ def _beautify(document: QTextDocument, marked: str) -> None:
         if isinstance(frame, QTextTable):
             _rule(frame, shades)
     cursor.endEditBlock()
+
+
+def _is_code(block: QTextBlock) -> bool:
+    """Whether a block is a line of a fenced example."""
+    return block.blockFormat().hasProperty(QTextFormat.Property.BlockCodeFence)
 
 
 def _bold(block: object) -> list[tuple[int, str]]:

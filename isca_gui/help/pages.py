@@ -1,4 +1,9 @@
-"""The help pages: Markdown files of `resources/help`, what they link to, and a search over them."""
+"""The help pages: Markdown files, what they link to, and a search over them.
+
+The pages about the window lie in `resources/help`; those about commands, JSON keys, file formats
+and the Python API in `resources/reference`. No two pages have the same name, so a page is known by
+its name alone, and links between the two folders also work where the files are read elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +21,8 @@ if TYPE_CHECKING:
 CONTENTS = "index"  # the page that names all others, in their order
 KEYS = "keys"
 _KEYS_HERE = "{keys}"  # where the table of the menus' keys belongs
+_FOLDERS = ("help", "reference")
+_CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 _BOLD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
@@ -40,8 +47,10 @@ class Page:
     @functools.cached_property
     def anchors(self) -> frozenset[str]:
         """The places a link can lead to: headings and all that is bold."""
+        # A comment in an example begins like a heading.
+        text = _CODE.sub("", self.text)
         return frozenset(
-            slug(found) for pattern in (_HEADING, _BOLD) for found in pattern.findall(self.text)
+            slug(found) for pattern in (_HEADING, _BOLD) for found in pattern.findall(text)
         )
 
     @property
@@ -112,9 +121,12 @@ def slug(text: str) -> str:
 
 
 def split(link: str) -> tuple[str, str]:
-    """Give page and anchor of a link; `train.md#solver`, `train#solver` and `train` are all links."""
-    name, _, anchor = link.partition("#")
-    return name.removesuffix(".md"), anchor
+    """Return the page and the anchor of a link.
+
+    `train`, `train#solver`, `train.md#solver` and `../help/train.md#solver` all lead to `train`.
+    """
+    path, _, anchor = link.partition("#")
+    return path.rpartition("/")[2].removesuffix(".md"), anchor
 
 
 def read(keys: Iterable[tuple[str, str]] = ()) -> Pages:
@@ -131,14 +143,18 @@ def read(keys: Iterable[tuple[str, str]] = ()) -> Pages:
         section = heading.group(1) if heading is not None and line.startswith("## ") else section
         link = _LINK.search(line) if line.startswith("- ") else None
         if link is not None:
-            pages += _page(contents.parent, link.group(2), section, keys)
+            pages += _page(contents.parent.parent, link.group(2), section, keys)
     return Pages(pages)
 
 
 def _page(folder: Path, link: str, section: str, keys: Iterable[tuple[str, str]]) -> list[Page]:
     name, _ = split(link)
+    found = (folder / each / f"{name}.md" for each in _FOLDERS)
+    path = next((path for path in found if path.is_file()), None)
+    if path is None:
+        return []
     try:
-        text = (folder / f"{name}.md").read_text("utf-8")
+        text = path.read_text("utf-8")
     except OSError:
         return []
     title = _HEADING.search(text)

@@ -41,6 +41,8 @@ def test_the_source_distribution_holds_all_that_is_needed_to_go_on(made: tuple[P
         names = {member.name.partition("/")[2] for member in archive.getmembers()}
     assert files_of("isca_gui", "resources", "tests", "packaging") <= names
     assert {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "PKG-INFO"} <= names
+    assert {"CONTRIBUTING.md", ".editorconfig", ".pre-commit-config.yaml"} <= names
+    assert files_of(".github") <= names
     assert not [name for name in names if name.startswith((".venv", "dist", "build"))]
 
 

@@ -1,12 +1,15 @@
-"""The examples under resources/examples run as scripts, from anywhere, and come to the right end."""
+"""The examples under resources/examples run as scripts, from any folder, with the right results."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 EXAMPLES = ROOT / "resources" / "examples"
 
