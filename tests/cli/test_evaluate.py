@@ -158,7 +158,7 @@ def test_a_reference_that_the_model_calls_unlike_is_refused(
     )
     assert (done.code, done.out) == (1, "")
     assert "is not the reference of" in done.err
-    assert "Unlike anything trained on" in done.err
+    assert "No trained distortion fits" in done.err
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from isca_gui.core.recognition.recogniser import Verdict
+    from isca_gui.core.recognition.verdict import Verdict
 
 KEYS = (
     *("file", "label", "parts", "share", "runner_up", "runner_up_share", "margin", "severity"),

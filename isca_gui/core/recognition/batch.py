@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from isca_gui.core.distortion.dataset_folder import PICTURE_SUFFIXES
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.pictures.image import ImageError
-from isca_gui.core.recognition.recogniser import FIT_ADVICE, RecognitionError, sizes
+from isca_gui.core.recognition.recogniser import FIT_ADVICE, RecognitionError, size_mismatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
@@ -78,7 +78,7 @@ def fit(picture: Picture, height: int, width: int, how: str = "refuse") -> Pictu
     if how == "resize":
         scaled = Image.fromarray(picture).resize((width, height), Image.Resampling.LANCZOS)
         return np.clip(np.asarray(scaled, np.float32), 0, 1)
-    both = sizes(picture, height, width)
+    both = size_mismatch(picture, height, width)
     if how != "crop":
         raise RecognitionError(f"{both}. {FIT_ADVICE}")
     if picture.shape[0] < height or picture.shape[1] < width:

@@ -19,7 +19,8 @@ from isca_gui.core.distortion.distortions import (
 from isca_gui.core.distortion.strength_search import UnreachableError
 from isca_gui.core.parallel import Workers
 from isca_gui.core.progress import Progress
-from isca_gui.core.recognition.recogniser import UNLIKE, Recogniser
+from isca_gui.core.recognition.recogniser import Recogniser
+from isca_gui.core.recognition.verdict import UNUSUAL_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from isca_gui.core.distortion.distortions import Picture
     from isca_gui.core.model.model import Model
-    from isca_gui.core.recognition.recogniser import Recognition, Verdict
+    from isca_gui.core.recognition.verdict import Verdict
 
     Result = TypeVar("Result")
 
@@ -315,14 +316,7 @@ def auroc(low: Sequence[float], high: Sequence[float]) -> float:
 def _strangeness(outcome: Outcome) -> float:
     """Give how unusual a picture is; what is unlike though the original is nearest has no rank of its own."""
     verdict = outcome.verdict
-    return UNLIKE if verdict.unlike and verdict.label == ORIGINAL else verdict.unusual
-
-
-def mistaken(recognition: Recognition, label: str) -> NDArray[np.bool_]:
-    """Tell which blocks do not vote for a label."""
-    place = recognition.classes.index(label) if label in recognition.classes else -2
-    wrong: NDArray[np.bool_] = recognition.winner != place
-    return wrong
+    return UNUSUAL_LIMIT if verdict.unlike and verdict.label == ORIGINAL else verdict.unusual
 
 
 def _right(outcome: Outcome) -> bool:

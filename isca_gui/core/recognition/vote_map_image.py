@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from isca_gui.core.distortion.distortions import UNDECIDED_LABEL
 from isca_gui.core.pictures.image import ImageError
 from isca_gui.core.recognition import vote_overlays
-from isca_gui.core.recognition.recogniser import UNDECIDED_LABEL
 from isca_gui.core.storage import files
 
 if TYPE_CHECKING:

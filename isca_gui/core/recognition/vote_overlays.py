@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isca_gui.core.distortion.distortions import DISTORTIONS, ORIGINAL
-from isca_gui.core.recognition.recogniser import UNDECIDED, UNDECIDED_LABEL
+from isca_gui.core.distortion.distortions import DISTORTIONS, ORIGINAL, UNDECIDED_LABEL
+from isca_gui.core.recognition.neighbours import UNDECIDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,7 @@ from skimage import data
 
 from isca_gui.core.distortion import strength_search, unseen_damage
 from isca_gui.core.distortion.dataset import Dataset, Entry, generate
-from isca_gui.core.distortion.distortions import DISTORTIONS, mse
+from isca_gui.core.distortion.distortions import DISTORTIONS, UNDECIDED_LABEL, mse
 from isca_gui.core.model.training import train
 from isca_gui.core.progress import Progress, run
 from isca_gui.core.recognition.evaluation import (
@@ -30,23 +30,15 @@ from isca_gui.core.recognition.evaluation import (
     fresh,
     leave_one_out,
     make,
-    mistaken,
     plan,
     plan_untrained,
     summarise,
 )
-from isca_gui.core.recognition.recogniser import (
-    RULES,
-    UNDECIDED_LABEL,
-    Recogniser,
-    RecognitionError,
-    Verdict,
-)
+from isca_gui.core.recognition.recogniser import Recogniser, RecognitionError
+from isca_gui.core.recognition.verdict import RULES, Verdict
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from isca_gui.core.model.model import Model
 
 KINDS = tuple(DISTORTIONS)
@@ -137,7 +129,8 @@ def test_leave_one_out_is_what_the_recogniser_says(rule: str, small: Dataset, mo
     one_by_one = [recogniser.leave_one_out(number, rule) for number in range(len(small.labels))]
     assert found.verdicts == tuple(one.verdict.label for one in one_by_one)
     right = [
-        1 - mistaken(one, label).mean() for one, label in zip(one_by_one, small.labels, strict=True)
+        (one.winner == one.classes.index(label)).mean()
+        for one, label in zip(one_by_one, small.labels, strict=True)
     ]
     assert found.block_accuracy == pytest.approx(np.mean(right[1:]))
 
@@ -379,8 +372,19 @@ def verdict(
     **components: float,
 ) -> Verdict:
     return Verdict(
-        *(label, 0.5, None, 0.0, 0.5, severity, severity, unusual, unlike),
-        *({}, components, parts or (label,), "."),
+        label=label,
+        share=0.5,
+        runner_up=None,
+        runner_up_share=0.0,
+        margin=0.5,
+        severity=severity,
+        nearest_level=severity,
+        unusual=unusual,
+        unlike=unlike,
+        shares={},
+        components=components,
+        parts=parts or (label,),
+        sentence=".",
     )
 
 
@@ -463,20 +467,6 @@ def test_one_picture_has_no_correlation() -> None:
     assert math.isnan(found.level_correlation)
     assert found.level_error == pytest.approx(0.1)
     assert found.singles == 1
-
-
-@pytest.mark.parametrize(
-    ("found", "top"),
-    [
-        (verdict("blur", "jpeg", "blur", blur=0.9, contrast=0.1), ("jpeg", "blur")),
-        (verdict("blur", original=0.8, blur=0.1, jpeg=0.05, contrast=0.05), ("blur", "jpeg")),
-        (verdict("blur", blur=0.2, jpeg=0.5, contrast=0.3), ("jpeg", "contrast")),
-        (verdict("blur", blur=1.0), ("blur",)),
-        (verdict("original", original=1.0), ()),
-    ],
-)
-def test_the_two_most_likely(found: Verdict, top: Sequence[str]) -> None:
-    assert found.top_two == top
 
 
 # --- damage that is not trained -----------------------------------------------------------------------------

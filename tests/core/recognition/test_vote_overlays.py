@@ -11,7 +11,9 @@ import pytest
 from isca_gui.core.distortion.distortions import TABLE
 from isca_gui.core.pictures.blocks import BlockGrid
 from isca_gui.core.recognition import vote_overlays
-from isca_gui.core.recognition.recogniser import UNDECIDED, Recognition, Verdict
+from isca_gui.core.recognition.neighbours import UNDECIDED
+from isca_gui.core.recognition.recogniser import Recognition
+from isca_gui.core.recognition.verdict import Verdict
 from isca_gui.core.recognition.vote_overlays import (
     compose,
     confidence_overlay,

@@ -416,7 +416,7 @@ def test_a_way_to_a_mystery_that_is_stopped_stays_stopped(
     ("said", "words", "right"),
     [
         ({}, "{kind}, MSE about 120: ✓ right.", 1),
-        ({"unlike": True}, "it is unlike anything trained on: ✗ wrong.", 0),
+        ({"unlike": True}, "no trained distortion fits: ✗ wrong.", 0),
         ({"parts": ("contrast", "luminance")}, "{both}: ✗ wrong.", 0),
     ],
 )
