@@ -12,6 +12,7 @@ from isca_gui.core.pictures.blocks import BlockGrid, centre
 from isca_gui.core.solvers import kernels
 from isca_gui.core.solvers.numpy_epochs import polar
 from isca_gui.core.solvers.problem import block_pieces, kernel_settings
+from isca_gui.core.solvers.steps import CONVERGED
 from isca_gui.core.solvers.vector_width import PIECE
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from isca_gui.core.solvers.steps import State, Step
 
     Array = NDArray[np.floating[Any]]
+
+# Settings that may differ when a training goes on: they do not change what an epoch does.
+_FREE_TO_CHANGE = ("epochs", "tolerance", "keep_every")
 
 
 class NotInvertible(Exception):
@@ -88,6 +92,38 @@ class Model:
         for low in range(0, len(result), PIECE):
             result[low : low + PIECE] = polar(self.state.u[low : low + PIECE])
         return result
+
+    def resume_obstacle(self, settings: TrainingSettings, *, same_dataset: bool) -> str:
+        """Return why this model cannot be trained further, or an empty text if it can.
+
+        `settings` are those to go on with; `same_dataset` is whether the data are those it knows.
+        """
+        mismatch = self.training_mismatch(settings, same_dataset=same_dataset)
+        if mismatch:
+            return mismatch
+        done = self.state.epoch
+        if done >= (settings.resolved().epochs or 0):
+            epochs = "1 epoch" if done == 1 else f"{done} epochs"
+            return f"it has already run {epochs}; ask for more epochs to go on"
+        return ""
+
+    def training_mismatch(self, settings: TrainingSettings, *, same_dataset: bool) -> str:
+        """Return why another training is not this one continued, or an empty text if it is."""
+        for method in (self.settings.method, settings.method):
+            if method not in ("isca", "kernel-isca"):
+                return f"{method} has no epochs to go on with"
+        if not same_dataset:
+            return "it was trained on another dataset"
+        before = vars(self.settings)
+        after = vars(settings.resolved())
+        others = [
+            name for name in before if name not in _FREE_TO_CHANGE and before[name] != after[name]
+        ]
+        if others:
+            return f"it was trained with other settings ({', '.join(others)})"
+        if self.end == CONVERGED and after["tolerance"] >= (self.settings.tolerance or 0.0):
+            return "it has converged; ask for a lower tolerance to go on"
+        return ""
 
     @np.errstate(under="ignore")  # what rounding leaves may vanish
     def transform(self, pictures: NDArray[Any]) -> Array:

@@ -14,7 +14,7 @@ from isca_gui.core.pictures.blocks import BlockGrid
 from isca_gui.core.settings import SettingsError
 from isca_gui.core.solvers import admm, baselines, compiled_loops, direct
 from isca_gui.core.solvers.problem import kernel_problem, linear_problem
-from isca_gui.core.solvers.steps import CONVERGED, STOPPED, Cancelled, State, Step
+from isca_gui.core.solvers.steps import STOPPED, Cancelled, State, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -47,7 +47,10 @@ def train(
     try:
         digest = yield from _in_background(dataset.digest)
         if resume is not None:
-            check_resume(resume, settings, digest)
+            same = resume.dataset == digest
+            mismatch = resume.training_mismatch(settings, same_dataset=same)
+            if mismatch:
+                raise SettingsError(f"the model cannot be resumed: {mismatch}")
         if settings.method in ("isca", "kernel-isca") and settings.solver == "admm":
             yield from _in_background(
                 lambda: compiled_loops.prepare(settings.components, settings.precision)
@@ -107,27 +110,6 @@ def restored(
     )  # nothing is left to be done but what follows the last epoch
     model = yield from train(dataset, there, resume=known)
     return replace(model, settings=settings, end=STOPPED)
-
-
-def check_resume(model: Model, settings: TrainingSettings, digest: str) -> None:
-    """Refuse to go on with other data or other settings than a model was trained with."""
-    if settings.method not in ("isca", "kernel-isca"):
-        raise SettingsError(f"{settings.method} has no epochs to resume; train it anew")
-    if model.dataset != digest:
-        raise SettingsError("the model to resume was trained on another dataset")
-    free = {"epochs", "tolerance", "keep_every"}
-    old, new = vars(model.settings), vars(settings)
-    other = [name for name in old if name not in free and old[name] != new[name]]
-    if other:
-        raise SettingsError(f"the model to resume was trained with another {', '.join(other)}")
-    new_tolerance, old_tolerance = (
-        settings.resolved().tolerance or 0.0,
-        model.settings.tolerance or 0.0,
-    )
-    if model.end == CONVERGED and new_tolerance >= old_tolerance:
-        raise SettingsError(
-            "the model to resume has converged; say --tol with a lower number to go on"
-        )
 
 
 def _in_background(work: Callable[[], Answer]) -> Generator[Tick, bool | None, Answer]:

@@ -370,9 +370,9 @@ def test_only_the_same_training_is_resumed(small):
         {"rho": 2.0},
         {"precision": "float64"},
     ):
-        with pytest.raises(SettingsError, match=f"another {next(iter(other))}"):
+        with pytest.raises(SettingsError, match=rf"other settings \({next(iter(other))}\)"):
             train(small, {"epochs": 3}, resume=model, **other)
-    with pytest.raises(SettingsError, match="another solver"):
+    with pytest.raises(SettingsError, match=r"other settings \(solver"):
         train(small, {"epochs": 3, "solver": "direct"}, resume=model)
     with pytest.raises(SettingsError, match="no epochs"):
         train(small, {"method": "pca"}, resume=model)
