@@ -92,7 +92,7 @@ def compare(
             recognisers.append(Recogniser(model, descriptor))
     fresh: Sequence[FreshScores | None] = [None] * len(lines)
     if fresh_count:
-        pictures = evaluation.fresh_all(
+        pictures = evaluation.score_fresh(
             recognisers, dataset.reference, fresh_count, seed, rule=rule, threads=threads
         )
         fresh = yield from bar.follow(pictures, "all", bar.rest)

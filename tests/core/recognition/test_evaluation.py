@@ -27,11 +27,11 @@ from isca_gui.core.recognition.evaluation import (
     Outcome,
     Trial,
     auroc,
-    fresh,
     leave_one_out,
-    make,
-    plan,
-    plan_untrained,
+    make_picture,
+    plan_trials,
+    plan_untrained_trials,
+    score_fresh,
     summarise,
 )
 from isca_gui.core.recognition.recogniser import Recogniser, RecognitionError
@@ -39,6 +39,8 @@ from isca_gui.core.recognition.verdict import RULES, Verdict
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from isca_gui.core.model.model import Model
 
 KINDS = tuple(DISTORTIONS)
@@ -47,6 +49,14 @@ ISCA = TrainingSettings(solver="direct", epochs=20)
 
 def trained(made: Dataset, settings: TrainingSettings = ISCA) -> Model:
     return run(train(made, settings, 2))  # type: ignore[arg-type]
+
+
+def fresh(
+    model: Model, reference: np.ndarray, count: int, **more: Any
+) -> Generator[Progress, None, FreshScores]:
+    """Return the scores of one model as a task."""
+    (found,) = yield from score_fresh([Recogniser(model)], reference, count, **more)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +226,7 @@ def test_a_failure_is_told_and_no_thread_is_left(small: Dataset, model: Model) -
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_the_plan_has_every_kind_and_every_pair(count: int) -> None:
-    trials = plan(count, 5, KINDS)
+    trials = plan_trials(count, 5, KINDS)
     labels = Counter(frozenset(trial.label.split("+")) for trial in trials)
     singles = [frozenset([kind]) for kind in KINDS]
     pairs = [frozenset(pair) for pair in combinations(KINDS, 2)]
@@ -232,8 +242,8 @@ def test_the_plan_has_every_kind_and_every_pair(count: int) -> None:
 
 
 def test_the_plan_depends_on_its_seed_only() -> None:
-    assert plan(2, 5, KINDS) == plan(2, 5, KINDS)
-    first, second = ({trial.seed for trial in plan(2, seed, KINDS)} for seed in (5, 6))
+    assert plan_trials(2, 5, KINDS) == plan_trials(2, 5, KINDS)
+    first, second = ({trial.seed for trial in plan_trials(2, seed, KINDS)} for seed in (5, 6))
     assert not first & second
 
 
@@ -250,13 +260,13 @@ def test_the_plan_depends_on_its_seed_only() -> None:
     ],
 )
 def test_the_plan_of_few_kinds(kinds: list[str], labels: list[str]) -> None:
-    assert [trial.label for trial in plan(1, 0, kinds)] == labels
+    assert [trial.label for trial in plan_trials(1, 0, kinds)] == labels
 
 
 def test_fresh_pictures_are_those_of_the_plan(small: Dataset, model: Model) -> None:
     found = run(fresh(model, small.reference, 2, seed=3))
     assert found.levels == (60, 900)  # those of the training pictures, not others
-    trials = plan(2, 3, small.classes[1:], (60, 900)) + plan_untrained(
+    trials = plan_trials(2, 3, small.classes[1:], (60, 900)) + plan_untrained_trials(
         small.reference, 2, 3, (60, 900)
     )
     assert len(trials) == 2 * (6 + 15 + 4)
@@ -276,8 +286,8 @@ def test_fresh_pictures_are_those_of_the_plan(small: Dataset, model: Model) -> N
 
 
 def test_no_fresh_picture_is_a_training_picture(small: Dataset) -> None:
-    for trial in plan(1, 1, KINDS):
-        made = make(small.reference, trial)
+    for trial in plan_trials(1, 1, KINDS):
+        made = make_picture(small.reference, trial)
         assert made is None or not any(
             np.array_equal(made[0], picture) for picture in small.pictures
         )
@@ -536,8 +546,8 @@ def test_untrained_damage_of_a_constant_picture(kind: str, value: float) -> None
 @pytest.mark.parametrize("count", [1, 4, 60])
 def test_the_plan_of_untrained_kinds(count: int) -> None:
     picture = photograph(32, 32)
-    trials = plan_untrained(picture, count, 9)
-    assert trials == plan_untrained(picture, count, 9)
+    trials = plan_untrained_trials(picture, count, 9)
+    assert trials == plan_untrained_trials(picture, count, 9)
     assert Counter(trial.label for trial in trials) == dict.fromkeys(unseen_damage.UNTRAINED, count)
     for kind in unseen_damage.UNTRAINED:
         ladder = unseen_damage.strengths(picture, kind, *PAPER_LEVELS)
