@@ -385,7 +385,7 @@ def test_what_is_no_dataset(data: Path, isca: Callable[..., Done]) -> None:
         assert done.code == 1, name
         assert done.err.startswith("isca: "), name
     done = isca("train", data, "-o", "n.isca", "--resume", "m.isca")
-    assert (done.code, "not a sound model file" in done.err) == (1, True)
+    assert (done.code, "not a valid model file" in done.err) == (1, True)
 
 
 def test_a_model_that_stands_there_is_replaced_only_on_request(

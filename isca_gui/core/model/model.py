@@ -1,4 +1,4 @@
-"""A trained model: subspaces of all blocks, ready to project, reconstruct and be looked at."""
+"""A trained model: the subspaces of all blocks, which project and reconstruct pictures."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class NotInvertible(Exception):
 
 @dataclass(frozen=True, eq=False)
 class KernelPart:
-    """What a kernel model carries besides: its training pictures and Θ (block, image, p).
+    """What a kernel model holds in addition: its training pictures and Θ (block, image, p).
 
     Θ belongs to the orthonormalised basis: a new block x is projected to Θᵀk(x).
     """
@@ -51,9 +51,10 @@ class KernelPart:
 
 @dataclass(frozen=True, eq=False)
 class TrainingExamples:
-    """What a model remembers of its training pictures: labels, MSE, and descriptors (block, image, p + 3).
+    """What a model keeps of its training pictures: labels, MSE and descriptors.
 
-    A training that was stopped must answer at once: its descriptors are worked out when first asked for.
+    A training that is stopped must return at once, so its descriptors are worked out when they are
+    first asked for: `source` is then a function.
     """
 
     labels: tuple[str, ...]
@@ -70,9 +71,9 @@ class TrainingExamples:
 class Model:
     """Subspaces of all blocks.
 
-    `state` holds U, V, J (block, q, p) of ISCA, or A = ΔΘ, W, J (block, coordinate, p) of kernel ISCA.
-    `basis` is U (or A) orthonormalised: it is what projects and reconstructs. `offset` (block, q) is taken
-    away before (PCA's mean over the images; zero for ISCA).
+    `state` holds U, V, J (block, q, p) of ISCA, or A = ΔΘ, W, J (block, coordinate, p) of kernel
+    ISCA. `basis` is U (or A) orthonormalised, which projects and reconstructs. `offset` (block, q)
+    is subtracted before that: PCA's mean over the images, None for ISCA.
     """
 
     settings: TrainingSettings
@@ -87,7 +88,7 @@ class Model:
 
     @cached_property
     def basis(self) -> Array:
-        """U (or A) orthonormalised, (block, q, p); worked out when first asked for."""
+        """U (or A) orthonormalised (block, q, p), worked out when it is first asked for."""
         result = np.empty_like(self.state.u)
         for low in range(0, len(result), PIECE):
             result[low : low + PIECE] = polar(self.state.u[low : low + PIECE])
@@ -125,30 +126,30 @@ class Model:
             return "it has converged; ask for a lower tolerance to go on"
         return ""
 
-    @np.errstate(under="ignore")  # what rounding leaves may vanish
+    # What rounding leaves may underflow to zero.
+    @np.errstate(under="ignore")
     def transform(self, pictures: NDArray[Any]) -> Array:
-        """Project pictures (image, height, width) to (block, image, component)."""
-        projected = np.empty(
-            (self.grid.count, len(pictures), self.basis.shape[2]), self.basis.dtype
-        )
+        """Return the projection (block, image, component) of pictures (image, height, width)."""
+        shape = (self.grid.count, len(pictures), self.basis.shape[2])
+        projected = np.empty(shape, self.basis.dtype)
         known = iter(()) if self.kernel is None else block_pieces(self.kernel.pictures, self.grid)
         for index, blocks in enumerate(block_pieces(pictures, self.grid)):
             here = slice(index * PIECE, index * PIECE + len(blocks))
             projected[here] = self.project(blocks, here, next(known, None))
         return projected
 
-    @np.errstate(under="ignore")  # what rounding leaves may vanish
+    @np.errstate(under="ignore")
     def reconstruct(
         self, picture: NDArray[Any], components: int | None = None
     ) -> NDArray[np.float32]:
-        """Project a picture and come back: UUᵀx with the block's mean put back.
+        """Return the reconstruction of a picture: UUᵀx, with the block's mean put back.
 
-        `components` limits the number of basis vectors used; they have no order of importance in ISCA.
+        `components` limits the number of basis vectors; ISCA's have no order of importance.
         """
         if self.kernel is not None:
             raise NotInvertible(
-                "A kernel model cannot reconstruct: ΘΘᵀk has one number per training picture, not per pixel. "
-                "Train ISCA or PCA to see reconstructions."
+                "A kernel model cannot reconstruct a picture: ΘΘᵀk has one number per training "
+                "picture, not per pixel. Train ISCA or PCA to see reconstructions."
             )
         centred, means = centre(self.grid.split(picture))
         basis = self.basis[:, :, :components].astype(np.float64)
@@ -158,17 +159,27 @@ class Model:
         return self.grid.join(blocks).astype(np.float32)
 
     def basis_picture(self, which: str, component: int) -> NDArray[np.float32]:
-        """Put one column of U, V or J of every block together in picture form."""
+        """Return one column of U, V or J of every block as a picture (height, width)."""
         if self.kernel is not None:
             raise NotInvertible(
-                "The variables of a kernel model have one number per training picture, not per pixel, so "
-                "there is no picture of them."
+                "The variables of a kernel model have one number per training picture, not per "
+                "pixel, so they cannot be shown as a picture."
             )
         matrices = {"U": self.state.u, "V": self.state.v, "J": self.state.j}[which]
         return self.grid.join(matrices[:, :, component]).astype(np.float32)
 
     def project(self, blocks: NDArray[Any], here: slice, known: NDArray[Any] | None) -> Array:
-        """Project blocks (block, image, pixel) of the grid's part `here`; `known` are its training blocks."""
+        """Return the projection of some blocks.
+
+        Parameters
+        ----------
+        blocks
+            Values (block, image, pixel).
+        here
+            Which blocks of the grid they are.
+        known
+            The training blocks of a kernel model at the same places (block, image, pixel).
+        """
         if self.kernel is None or known is None:
             centred = centre(blocks)[0]
             if self.offset is not None:
@@ -188,7 +199,7 @@ class Model:
 def kernel_part(
     pictures: NDArray[np.float32], problem: Problem, u: Array, workers: Workers
 ) -> Generator[Tick, bool | None, KernelPart]:
-    """Recover Θ = ΨΥ^(−½)B = ΔᵀΥ⁻¹B of the orthonormalised basis B in Mercer coordinates."""
+    """Return Θ = ΨΥ^(−½)B = ΔᵀΥ⁻¹B of the orthonormalised basis B in Mercer coordinates."""
     fitted = problem.mercer
     assert fitted is not None
     values = fitted.eigenvalues
