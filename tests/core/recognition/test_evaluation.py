@@ -78,11 +78,11 @@ def _no_thread_is_left() -> Any:
     assert set(threading.enumerate()) <= before
 
 
-# --- leave one out ------------------------------------------------------------------------------------------
+# --- leave one out --------------------------------------------------------------------------------
 
 
 def literal_verdict(model: Model, left_out: int, descriptor: str, rule: str) -> tuple[str, float]:
-    """The verdict on a training picture, and the share of its blocks that vote for its class: loops."""
+    """Return the verdict on a training picture and the share of right votes, by plain loops."""
     known = model.known
     assert known is not None
     count = model.settings.components + (3 if descriptor == "extended" else 0)
@@ -155,7 +155,8 @@ def test_rows_of_the_confusion_matrix_sum_to_the_counts(
     assert found.confusion.sum(axis=1).tolist() == [
         small.labels.count(name) for name in found.classes
     ]
-    assert found.recall["original"] == 0  # alone in its class
+    # The original is alone in its class.
+    assert found.recall["original"] == 0
     assert set(found.recall) == set(found.classes)
     diagonal = np.diag(found.confusion[1:, 1:-1])
     assert found.accuracy == pytest.approx(diagonal.sum() / (len(small.labels) - 1))
@@ -221,7 +222,7 @@ def test_a_failure_is_told_and_no_thread_is_left(small: Dataset, model: Model) -
         assert set(threading.enumerate()) <= before
 
 
-# --- fresh pictures -----------------------------------------------------------------------------------------
+# --- fresh pictures -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -252,10 +253,8 @@ def test_the_plan_depends_on_its_seed_only() -> None:
     [
         ([], []),
         (["jpeg"], ["jpeg"]),
-        (
-            ["jpeg", "blur"],
-            ["jpeg", "blur", "blur+jpeg"],
-        ),  # noise and light come after blur and coding
+        # Blur comes before coding, and both come before noise and light.
+        (["jpeg", "blur"], ["jpeg", "blur", "blur+jpeg"]),
         (["luminance", "impulse"], ["luminance", "impulse", "impulse+luminance"]),
     ],
 )
@@ -265,7 +264,8 @@ def test_the_plan_of_few_kinds(kinds: list[str], labels: list[str]) -> None:
 
 def test_fresh_pictures_are_those_of_the_plan(small: Dataset, model: Model) -> None:
     found = run(fresh(model, small.reference, 2, seed=3))
-    assert found.levels == (60, 900)  # those of the training pictures, not others
+    # These are the levels of the training pictures.
+    assert found.levels == (60, 900)
     trials = plan_trials(2, 3, small.classes[1:], (60, 900)) + plan_untrained_trials(
         small.reference, 2, 3, (60, 900)
     )
@@ -307,7 +307,7 @@ def test_what_cannot_be_reached_is_counted() -> None:
 
 
 def test_damage_that_does_nothing_is_no_trial() -> None:
-    """A chart of black and white stays what it is with fewer grey levels, and is rightly called so."""
+    """A black and white chart does not change with fewer grey levels, and is called original."""
     chart = (np.indices((96, 96)).sum(axis=0) // 8 % 2).astype(np.float32)
     made = run(generate(chart, DatasetSpec(kinds=("blur", "impulse"), levels=(100.0, 300.0)), 2))
     found = run(fresh(trained(made, TrainingSettings(method="pca")), chart, 2))
@@ -339,7 +339,7 @@ def test_a_constant_reference_is_no_accident() -> None:
     assert found.recall["luminance"] == 1
 
 
-# --- figures ------------------------------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -408,13 +408,12 @@ def test_the_figures_of_outcomes_made_by_hand() -> None:
         outcome("blur", 200, verdict("jpeg", severity=100, unusual=0.2)),
         outcome("jpeg", 300, verdict("jpeg", severity=300, unusual=0.3, unlike=True)),
         outcome("jpeg", 400, verdict("jpeg", "jpeg", "blur", severity=480, unusual=0.4)),
-        outcome(
-            "blur+jpeg", 500, verdict("blur", blur=0.6, jpeg=0.3, contrast=0.1)
-        ),  # top two right
-        outcome("blur+jpeg", 500, verdict("jpeg", blur=0.1, jpeg=0.6, contrast=0.3)),  # one of them
-        outcome(
-            "blur+jpeg", 500, verdict("contrast", "blur", "jpeg", contrast=0.9)
-        ),  # by its parts
+        # The top two are right.
+        outcome("blur+jpeg", 500, verdict("blur", blur=0.6, jpeg=0.3, contrast=0.1)),
+        # One of them is right.
+        outcome("blur+jpeg", 500, verdict("jpeg", blur=0.1, jpeg=0.6, contrast=0.3)),
+        # Both are right by the parts.
+        outcome("blur+jpeg", 500, verdict("contrast", "blur", "jpeg", contrast=0.9)),
         outcome(
             "blur+contrast", 500, verdict("blur", unlike=True, blur=0.6, original=0.5, contrast=0.1)
         ),
@@ -431,7 +430,8 @@ def test_the_figures_of_outcomes_made_by_hand() -> None:
     assert found.level_correlation == pytest.approx(0.8)  # ranks 2, 1, 3, 4
     assert found.called_mixtures == 1 / 4
     assert found.called_unlike == 1 / 4
-    assert found.one_of_two == 2 / 4  # unlike anything is no answer
+    # "Not recognised" is not an answer.
+    assert found.one_of_two == 2 / 4
     both, more = (
         outcome("blur+jpeg", 500, verdict(label)) for label in ("blur+jpeg", "blur+impulse")
     )
@@ -479,7 +479,7 @@ def test_one_picture_has_no_correlation() -> None:
     assert found.singles == 1
 
 
-# --- damage that is not trained -----------------------------------------------------------------------------
+# --- damage that is not trained -------------------------------------------------------------------
 
 SIZES = [(64, 64), (23, 60), (16, 16), (5, 7), (1, 1)]
 
@@ -556,7 +556,7 @@ def test_the_plan_of_untrained_kinds(count: int) -> None:
         assert len(used) == min(count, len(ladder))  # different ones as long as there are any
 
 
-# --- all together -------------------------------------------------------------------------------------------
+# --- all together ---------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

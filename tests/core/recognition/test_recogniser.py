@@ -1,4 +1,4 @@
-"""Recognition: against a slow second implementation, and what must hold for any model and picture."""
+"""Recognition: against a slow second implementation, and what must always hold."""
 
 from __future__ import annotations
 
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from isca_gui.core.model.model import Model
 
 TIE = 2e-6
-UNSURE = 1e-5  # distances closer than this may come out as a tie or not, by rounding
+# Distances closer than this may be a tie or not, by rounding.
+UNSURE = 1e-5
 METHODS: dict[str, dict[str, Any]] = {
     "isca": {"method": "isca", "solver": "direct", "epochs": 5},
     "kernel-isca rbf": {"method": "kernel-isca", "solver": "direct", "kernel": "rbf", "epochs": 5},
@@ -117,7 +118,7 @@ def assert_same(first: Recognition, second: Recognition) -> None:
         assert getattr(first, name).tobytes() == getattr(second, name).tobytes(), name
 
 
-# --- a second implementation: loops over blocks, pictures and pixels, in float64 ----------------------------
+# --- a second implementation: loops over blocks, pictures and pixels, in float64 ------------------
 
 
 def literal_block(picture: np.ndarray, row: int, column: int, side: int) -> np.ndarray:
@@ -202,8 +203,11 @@ class Literal:
         side = self.model.grid.side
         return [
             literal_point(
-                *(self.model, index, literal_block(picture, row, column, side)),
-                *(self.known[index], self.tables[index]),
+                self.model,
+                index,
+                literal_block(picture, row, column, side),
+                self.known[index],
+                self.tables[index],
             )
             for index, (row, column) in enumerate(self.places)
         ]
@@ -232,12 +236,12 @@ class Literal:
         return sorted(found)
 
     def untouched(self, index: int, number: int) -> bool:
-        """Tell whether a training picture left a block as it was: no example of damage there."""
+        """Whether a training picture left a block as it was, so that it is no example there."""
         points = self.points[index]
         return number > 0 and bool(np.abs(points[number] - points[0]).max() <= TIE)
 
     def vote(self, found: list[tuple[float, int]], k: int) -> tuple[int, float, dict[str, float]]:
-        """Give the winner, how far it is from being a tie, and the distance to every class."""
+        """Return the winner, how far it is from being a tie, and the distance to every class."""
         nearest: dict[str, float] = {}
         for distance, number in found:
             nearest.setdefault(self.labels[number], distance)
@@ -247,9 +251,8 @@ class Literal:
         best = min(nearest, key=lambda label: (-counts[label], nearest[label]))
         first, second, *_ = [*sorted(nearest.values()), math.inf, math.inf]
         edge = found[k][0] - found[k - 1][0] if len(found) > k > 1 else math.inf
-        if (
-            nearest.get("original") == first and second - first > TIE
-        ):  # the only picture of its class
+        # The original is the only picture of its class and would always be outvoted.
+        if nearest.get("original") == first and second - first > TIE:
             return 0, second - first - TIE, nearest
         if second - first <= TIE:
             return UNDECIDED, min(abs(second - first - TIE), edge), nearest
@@ -278,14 +281,15 @@ class Literal:
         return (1 + further) / (1 + len(members)), miss
 
 
-# --- small data ---------------------------------------------------------------------------------------------
+# --- small data -----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def small() -> Dataset:
     """37 × 45 pixels: five by six blocks, the last ones filled up."""
     reference = (data.camera()[60:240:4, 140:288:4] / 255).astype(np.float32)
-    reference[:16, :16] = 1.0  # some blocks that blur and light leave as they are
+    # Blur and light leave these blocks as they are.
+    reference[:16, :16] = 1.0
     spec = DatasetSpec(levels=(60.0, 250.0, 700.0), seed=5)
     return run(generate(reference, spec, 2))
 
@@ -404,7 +408,7 @@ def test_a_training_picture_votes_for_itself(
         assert decided.mean() > 0.9
 
 
-# --- ties ---------------------------------------------------------------------------------------------------
+# --- ties -----------------------------------------------------------------------------------------
 
 
 def mild(seed: int = 3, height: int = 40, width: int = 48) -> np.ndarray:
@@ -484,7 +488,7 @@ def points_at(distances: Sequence[float]) -> np.ndarray:
 
 
 def vote(labels: str, distances: Sequence[float], k: int) -> str | None:
-    """Give the class that a block at 0 votes for; the reference, far away, comes first."""
+    """Return the class that a block at 0 votes for; the reference, far away, comes first."""
     levels = np.arange(1.0 + len(labels))
     neighbours = Neighbours(points_at([100.0, *distances]), ["original", *labels], levels, k=k)
     winner = int(neighbours.nearest(np.zeros((1, 1), np.float32)).winner[0])
@@ -560,7 +564,7 @@ def test_pictures_that_do_not_differ_from_the_reference_are_no_examples() -> Non
 
 
 def test_the_reference_left_out_is_not_its_own_neighbour_where_nothing_else_differs() -> None:
-    """Blur leaves the flat left half as it is: without the reference nothing is known about those blocks."""
+    """Blur does not change the flat left half, so only the reference knows those blocks."""
     reference = mild()
     reference[:, :24] = 0.5
     blurred = reference.copy()
@@ -576,7 +580,7 @@ def test_the_reference_left_out_is_not_its_own_neighbour_where_nothing_else_diff
     assert (found.winner[flat] == UNDECIDED).all()
 
 
-# --- the original -------------------------------------------------------------------------------------------
+# --- the original ---------------------------------------------------------------------------------
 
 
 def plain_areas() -> np.ndarray:
@@ -690,7 +694,7 @@ def test_a_plus_in_a_label_of_others_is_a_letter(label: str) -> None:
     assert all(0 <= share <= 1 for share in verdict.components.values())
 
 
-# --- the verdict --------------------------------------------------------------------------------------------
+# --- the verdict ----------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -896,7 +900,7 @@ def test_two_distortions_are_named(pair: str, natural: Dataset, recogniser: Reco
 
 
 def test_two_distortions_of_a_page_that_is_mostly_white_are_named() -> None:
-    """Most of its blocks do not move at all, so that the usual distance there is nothing to go by."""
+    """Most of its blocks do not move at all, so their typical distance says nothing."""
     page = np.ones((128, 128), np.float32)
     page[8:40, 8:88] = np.random.default_rng(0).random((32, 80)) < 0.6
     levels = tuple(90.0 * number for number in range(1, 11))
@@ -940,11 +944,12 @@ def test_a_second_distortion_is_looked_for_in_pieces_that_do_not_grow_with_the_l
 @pytest.mark.parametrize("kind", ["gaussian-noise", "impulse"])
 @pytest.mark.parametrize("name", ["isca", "random"])
 def test_severity_of_noise_on_a_page_of_print(kind: str, name: str) -> None:
-    """Cut off at black and white, noise takes contrast away: energy says nothing about its strength."""
+    """Clipped at black and white, noise takes contrast away: its energy says nothing."""
     page = np.ones((128, 128), np.float32)
     page[8:40, 8:88] = np.random.default_rng(0).random((32, 80)) < 0.6
     board = (np.indices((128, 128)) // 8).sum(axis=0) % 2
-    faded = 0.04 + 0.92 * page  # weak noise is hardly cut off there, strong noise is
+    # Weak noise is hardly clipped there, strong noise is.
+    faded = 0.04 + 0.92 * page
     for picture in (page, faded, board.astype(np.float32))[: 2 if kind == "impulse" else 3]:
         kinds, levels = ("gaussian-noise", "impulse", "blur"), tuple(90.0 * n for n in range(1, 11))
         spec = DatasetSpec(kinds=kinds, levels=levels)
@@ -983,7 +988,7 @@ def test_the_reference_is_not_outvoted_by_the_many(
 
 
 def test_sparse_impulses_are_not_unlike_those_trained(crop: np.ndarray, crop_model: Model) -> None:
-    """Most blocks of its training pictures are untouched: how near those are to each other says nothing."""
+    """Most blocks of its training pictures are untouched: their distances say nothing."""
     recogniser = Recogniser(crop_model)
     for number in range(15):
         verdict = recogniser.recognise(distorted(crop, "impulse", 45.0 + number, number)).verdict
@@ -1018,11 +1023,12 @@ def test_two_distortions_with_as_many_blocks_each_are_both_named() -> None:
     assert verdict.shares["jpeg"] == verdict.shares["gaussian-noise"] > 0.4
     assert set(verdict.parts) == {"jpeg", "gaussian-noise"}
     assert verdict.sentence.startswith("Two distortions together: ")
-    assert "Gaussian noise" in verdict.sentence  # a person's name, also in the middle
+    # Gauss keeps his capital letter in the middle of a sentence.
+    assert "Gaussian noise" in verdict.sentence
 
 
 def test_halves_that_disagree_are_undecided_and_said_to_be() -> None:
-    """As many blocks for blur as for contrast, none of them in doubt: the sentence must not speak of 0 %."""
+    """As many blocks for blur as for contrast, none in doubt: the sentence must not say 0%."""
     blurred, stretched = (distorted(mild(), kind, 200.0) for kind in ("blur", "contrast"))
     made = dataset_of([mild(), blurred, stretched], ("original", "blur", "contrast"))
     picture = np.concatenate([blurred[:, :24], stretched[:, 24:]], axis=1)
@@ -1044,7 +1050,7 @@ def test_what_no_block_votes_for_is_not_likely() -> None:
     assert recogniser.recognise(mild()).verdict.top_two == ()
 
 
-# --- what does not matter -----------------------------------------------------------------------------------
+# --- what does not matter -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("descriptor", DESCRIPTORS)
@@ -1120,7 +1126,7 @@ def test_the_picture_is_not_changed(small_models: Any, strangers: list[np.ndarra
     assert (strangers[0] == before).all()
 
 
-# --- refusals -----------------------------------------------------------------------------------------------
+# --- refusals -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("shape", [(37, 45), (45, 36), (46, 37), (90, 74), (1, 1)])

@@ -1,4 +1,4 @@
-"""Maps of a recognition as pictures: opacity is confidence, classes differ without colour, letters fit."""
+"""Maps as pictures: opacity is confidence, classes differ without colour, letters fit."""
 
 from __future__ import annotations
 
@@ -42,15 +42,31 @@ def recognition(
     count = rows * columns
     floats = np.ones(count, np.float32)
     verdict = Verdict(
-        label="blur", share=1.0, runner_up=None, runner_up_share=0.0, margin=1.0, severity=100.0,
-        nearest_level=100.0, unusual=0.5, unlike=False, shares={"blur": 1.0}, components={"blur": 1.0},
-        parts=("blur",), sentence="Blur.",
-    )  # fmt: skip
+        label="blur",
+        share=1.0,
+        runner_up=None,
+        runner_up_share=0.0,
+        margin=1.0,
+        severity=100.0,
+        nearest_level=100.0,
+        unusual=0.5,
+        unlike=False,
+        shares={"blur": 1.0},
+        components={"blur": 1.0},
+        parts=("blur",),
+        sentence="Blur.",
+    )
     return Recognition(
-        CLASSES, BlockGrid(height, width, side), winner.ravel().astype(np.int16),
-        np.ones((count, len(CLASSES)), np.float32), np.zeros(count, np.int32),
-        np.linspace(0, 900, count, dtype=np.float32), confidence * floats, floats, verdict,
-    )  # fmt: skip
+        classes=CLASSES,
+        grid=BlockGrid(height, width, side),
+        winner=winner.ravel().astype(np.int16),
+        distances=np.ones((count, len(CLASSES)), np.float32),
+        nearest=np.zeros(count, np.int32),
+        level=np.linspace(0, 900, count, dtype=np.float32),
+        confidence=confidence * floats,
+        rank=floats,
+        verdict=verdict,
+    )
 
 
 def board(*rows: list[int]) -> NDArray[np.int16]:
@@ -149,7 +165,7 @@ def test_composing_mixes_by_opacity() -> None:
     assert compose(picture, np.zeros((8, 8, 4), np.uint8), 1.0).shape == (8, 8, 3)
 
 
-def test_mixtures_and_unknown_labels_have_a_look_that_is_always_the_same() -> None:
+def test_mixtures_and_unknown_labels_always_have_the_same_style() -> None:
     mixture = style_of("blur+jpeg")
     assert mixture.letter == "BJ"
     assert set(mixture.patterns) == {*style_of("blur").patterns, *style_of("jpeg").patterns}
