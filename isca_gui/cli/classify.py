@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
 
     from isca_gui.core.recognition.batch import FileResult
-    from isca_gui.core.recognition.recogniser import Recogniser, Verdict
+    from isca_gui.core.recognition.recogniser import Recogniser
+    from isca_gui.core.recognition.verdict import Verdict
 
 NAME = "{name}"
 _ROUNDING = 1e-9  # of sums of shares

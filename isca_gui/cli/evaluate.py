@@ -43,7 +43,7 @@ FIGURES = (
         "called_unlike",
         "unlike",
         True,
-        "one distortion called unlike anything trained on (lower is better)",
+        "one distortion not recognised (lower is better)",
     ),
     ("one_of_two", "one of two", True, "two distortions: the verdict is one of them, or both"),
     ("top_two", "top two", True, "two distortions: the two most likely are the two"),
@@ -135,7 +135,7 @@ def _of_model(args: argparse.Namespace) -> tuple[Row, ...]:
     task = evaluation.leave_one_out(model, args.descriptor, args.rule, args.threads)
     left = common.run_with_progress(task, "evaluate", quiet=args.json)
     if reference is not None:
-        pictures = evaluation.fresh_all(
+        pictures = evaluation.score_fresh(
             [recogniser], reference, args.fresh, args.seed, rule=args.rule, threads=args.threads
         )
         fresh = common.run_with_progress(pictures, "evaluate", quiet=args.json)[0]

@@ -19,7 +19,8 @@ from isca_gui.core.model import training
 from isca_gui.core.pictures import image, samples, ssim
 from isca_gui.core.progress import Progress
 from isca_gui.core.recognition import vote_map_image
-from isca_gui.core.recognition.recogniser import Recogniser, title
+from isca_gui.core.recognition.recogniser import Recogniser
+from isca_gui.core.recognition.verdict import title
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.core.solvers.steps import Step
 from isca_gui.core.storage import files

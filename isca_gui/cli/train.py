@@ -222,7 +222,6 @@ def _settings(args: argparse.Namespace, resumed: Model | None) -> TrainingSettin
     """Take what was said, for the rest the settings of the model to resume or the paper's."""
     from dataclasses import replace
 
-    from isca_gui.core.model import training
     from isca_gui.core.settings import SettingsError, TrainingSettings
 
     given = {
@@ -238,12 +237,10 @@ def _settings(args: argparse.Namespace, resumed: Model | None) -> TrainingSettin
         )
     if resumed is None:
         return settings
-    training.check_resume(resumed, settings, resumed.dataset)
-    assert settings.epochs is not None
-    if resumed.state.epoch >= settings.epochs:
-        raise SettingsError(
-            f"'{args.resume}' has had its {resumed.state.epoch} epochs; say --epochs with a higher number"
-        )
+    # The dataset is compared when it has been read.
+    obstacle = resumed.resume_obstacle(settings, same_dataset=True)
+    if obstacle:
+        raise SettingsError(f"'{args.resume}' cannot be resumed: {obstacle}")
     return settings
 
 

@@ -45,7 +45,7 @@ EXPORTS = {
     "StoredTest": ("projects.project", "StoredTest"),
     "TrainingSettings": ("settings", "TrainingSettings"),
     "UnreachableError": ("distortion.strength_search", "UnreachableError"),
-    "Verdict": ("recognition.recogniser", "Verdict"),
+    "Verdict": ("recognition.verdict", "Verdict"),
     "distort": ("distortion.strength_search", "distort"),
     "draw_vote_map": ("recognition.vote_map_image", "draw"),
     "generate_dataset": ("distortion.dataset", "generate"),

@@ -156,7 +156,7 @@ class RecognitionQueue(QObject):
         recogniser = self._recogniser_of(run)
         if wanted.left_out is None:
             return replace(plain, recognition=recogniser.recognise(picture), run=run.number)
-        number = recogniser.number_of(picture, wanted.left_out)
+        number = recogniser.training_picture(picture, wanted.left_out)
         if number is None:  # this run has never seen it; the next one may have
             name, found = wanted.name.partition(LEFT_OUT)[0], recogniser.recognise(picture)
             return replace(

@@ -8,13 +8,13 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from isca_gui.core.distortion.distortions import TABLE
+from isca_gui.core.recognition.verdict import short_form
 from isca_gui.panels.preview import chip
 from isca_gui.widgets import theme
-from isca_gui.widgets.short_verdict import in_short
 from isca_gui.widgets.step_frame import describe
 
 if TYPE_CHECKING:
-    from isca_gui.core.recognition.recogniser import Verdict
+    from isca_gui.core.recognition.verdict import Verdict
     from isca_gui.jobs.actions import Actions
     from isca_gui.session.session import Session, TestedPicture
 
@@ -115,8 +115,8 @@ def _answer(found: Verdict | None) -> str:
     if found is None:
         return "nothing yet"
     if found.unlike:
-        return "it is unlike anything trained on"
-    what, strength = in_short(found)
+        return "no trained distortion fits"
+    what, strength = short_form(found)
     return f"{_title(what)}, MSE about {strength}" if strength and found.severity else _title(what)
 
 

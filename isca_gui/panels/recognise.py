@@ -16,13 +16,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui.core.recognition.verdict import short_form
 from isca_gui.jobs.actions import MODEL_SUFFIX, PICTURE_FILTER
 from isca_gui.panels.guess import ASK, GuessBar
 from isca_gui.panels.preview import KindBox, MseBox, chip
 from isca_gui.session.session import RejectedPicture
 from isca_gui.widgets import theme
 from isca_gui.widgets.file_names import PROJECTS, ask_name
-from isca_gui.widgets.short_verdict import in_short
 from isca_gui.widgets.step_frame import (
     DONE,
     EMPTY,
@@ -321,7 +321,7 @@ def _written(item: QTreeWidgetItem, each: TestedPicture | RejectedPicture) -> QT
     elif found is None:
         said, strength, tip = "not yet", "", ""
     else:
-        (said, strength), tip = in_short(found), found.sentence
+        (said, strength), tip = short_form(found), found.sentence
         icon = icon if found.unlike else chip(found.label)
     for column, text in enumerate((each.name, said, strength)):
         item.setText(column, text)

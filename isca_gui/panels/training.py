@@ -218,23 +218,12 @@ class TrainingPanel(StepPanel):
         return next(iter(self.form.problems.values()), "")
 
     def _why_no_resume(self) -> str:
-        run, settings = self.session.run, self.session.settings
+        run = self.session.run
         if run is None:
             return "There is no run to go on from."
-        if run.settings.method not in ("isca", "kernel-isca"):
-            return "The selected run has no epochs to go on with."
-        if not self.session.holds(run):
-            return "The selected run was trained on another dataset."
-        free = {"epochs", "tolerance", "keep_every"}
-        old, new = vars(run.model.settings), vars(settings.resolved())
-        other = [name for name in old if name not in free and old[name] != new[name]]
-        if other:
-            return f"The selected run was trained with another {', '.join(other)}."
-        if run.model.end == CONVERGED and (new["tolerance"] or 0.0) >= (old["tolerance"] or 0.0):
-            return "The selected run has converged; ask for a lower tolerance to go on."
-        if run.model.state.epoch >= (new["epochs"] or 0):
-            return "The selected run has done all these epochs; ask for more of them to go on."
-        return ""
+        same = self.session.holds(run)
+        obstacle = run.model.resume_obstacle(self.session.settings, same_dataset=same)
+        return f"The selected run cannot be resumed: {obstacle}." if obstacle else ""
 
     def _words(self, running: bool) -> str:
         job, run = self.jobs.job("training"), self.session.run

@@ -271,7 +271,7 @@ def recognised(work: SessionState) -> Generator[tuple[int, Any] | Progress, None
             done += 1
             try:
                 recogniser = recogniser or Recogniser(run.model)
-                found = recogniser.recognise_anew(test.picture, test.left_out)
+                found = recogniser.recognise_left_out(test.picture, test.left_out)
             except RecognitionError:  # its verdict stays as it was stored
                 break
             yield test.number, found

@@ -34,10 +34,10 @@ from isca_gui.core.pictures.image import ImageError
 from isca_gui.core.progress import run
 from isca_gui.core.recognition import answer_table as answers
 from isca_gui.core.recognition import batch
-from isca_gui.core.recognition import recogniser as recognition
 from isca_gui.core.recognition import vote_map_image as map_picture
 from isca_gui.core.recognition import vote_overlays as votes_picture
 from isca_gui.core.recognition.recogniser import Recogniser, RecognitionError
+from isca_gui.core.recognition.verdict import RULES, Verdict
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from tests.commands import full_disk
 
@@ -350,7 +350,7 @@ def test_what_two_distortions_do_not_explain_fails_on_unlike(
     for name, picture in strangers.items():
         image.save_png(tmp_path / name, picture)
         done = isca("classify", tmp_path / "m.isca", tmp_path / name, "--fail-on", "unlike")
-        assert (done.code, "Unlike anything trained on" in done.out) == (3, True), done.out
+        assert (done.code, "No trained distortion fits" in done.out) == (3, True), done.out
     for pair in ("blur+luminance", "jpeg+luminance", "gaussian-noise+contrast"):
         image.save_png(tmp_path / "two.png", distort(reference, pair, 500.0, 1).picture)
         done = isca("classify", tmp_path / "m.isca", tmp_path / "two.png", "--fail-on", "unlike")
@@ -399,16 +399,24 @@ def test_wrong_use(data: Path, isca: Callable[..., Done], words: list[str], mess
     assert os.listdir() == []
 
 
-def verdict(**changes: Any) -> recognition.Verdict:
+def verdict(**changes: Any) -> Verdict:
     """A verdict of 100 blocks: 60 original, 24 blur, 8 jpeg, 8 undecided."""
     shares = {"original": 0.6, "blur": 0.24, "jpeg": 0.08, "undecided": 0.08}
     components = {"original": 0.6, "blur": 0.24, "jpeg": 0.08}
-    start = recognition.Verdict(
-        *("blur", 0.24, "jpeg", 0.08, 0.16, 100.0, 90.0, 1.0, False),
-        shares,
-        components,
-        ("blur", "jpeg"),
-        ".",
+    start = Verdict(
+        label="blur",
+        share=0.24,
+        runner_up="jpeg",
+        runner_up_share=0.08,
+        margin=0.16,
+        severity=100.0,
+        nearest_level=90.0,
+        unusual=1.0,
+        unlike=False,
+        shares=shares,
+        components=components,
+        parts=("blur", "jpeg"),
+        sentence=".",
     )
     return replace(start, **changes)
 
@@ -437,15 +445,9 @@ def test_all_damaged_blocks_are_all_of_them(blurred: int) -> None:
     assert command._hits(all_, {"blur"}, 1.0) == [("blur", " in 100% of the damaged blocks")]
 
 
-def test_a_distortion_without_votes_is_not_said_to_have_some() -> None:
-    assert recognition.sentence(verdict()).endswith("with 24% and 8% of the blocks.")
-    hidden = verdict(components={"original": 0.6, "blur": 0.32})
-    assert recognition.sentence(hidden).endswith("; 32% of the blocks vote for the first.")
-
-
 def test_choices_are_those_of_the_engine() -> None:
     assert common.DESCRIPTORS == tuple(descriptor.DESCRIPTORS)
-    assert common.RULES == tuple(recognition.RULES)
+    assert common.RULES == tuple(RULES)
     assert (cli.FAILED, cli.WRONG_USE, cli.FOUND, cli.STOPPED) == (1, 2, 3, 130)
 
 
@@ -486,9 +488,9 @@ def test_the_legend_has_every_class(data: Path) -> None:
     drawn = map_picture.draw(found, picture)
     legend, below = drawn[:384, 384:], drawn[384:]
     for label in found.classes:
-        colour = votes_picture.look(label).colour
+        colour = votes_picture.style_of(label).colour
         assert (legend == colour).all(axis=2).sum() > 50, label
-    assert not (legend == votes_picture.look("undecided").colour).all(axis=2).all()
+    assert not (legend == votes_picture.style_of("undecided").colour).all(axis=2).all()
     assert (below < 100).all(axis=2).sum() > 200  # the verdict is written there
     assert (below > 250).all(axis=2).mean() > 0.7
 
@@ -697,7 +699,7 @@ def test_a_model_that_does_not_remember_its_training(data: Path, isca: Callable[
     save_model("old.isca", replace(load_model(data / "m.isca"), known=None))
     done = isca("classify", "old.isca", data / "saved.jpg")
     assert (done.code, done.out) == (1, "")
-    assert "Train it anew" in done.err
+    assert "Train it again" in done.err
     found = json.loads(isca("info", "old.isca", "--json").out)
     assert (found["classes"], found["can_classify"]) == ({}, False)
     assert "can classify: True" in isca("info", data / "m.isca").out

@@ -131,7 +131,7 @@ def test_fresh_pictures_of_a_model(data: Path, isca: Callable[..., Done], made: 
     fresh = found["rows"][0]["fresh"]
     assert list(fresh) == FRESH_KEYS
     model = load_model(data / "m.isca")
-    wanted = run(evaluation.fresh(model, made.reference, 1, 5))
+    (wanted,) = run(evaluation.score_fresh([Recogniser(model)], made.reference, 1, 5))
     assert fresh["pictures"] == len(wanted.outcomes)
     assert (fresh["singles"], fresh["top_two"], fresh["unlike"]) == (
         *(wanted.singles, wanted.top_two, wanted.unlike),
@@ -158,7 +158,7 @@ def test_a_reference_that_the_model_calls_unlike_is_refused(
     )
     assert (done.code, done.out) == (1, "")
     assert "is not the reference of" in done.err
-    assert "Unlike anything trained on" in done.err
+    assert "No trained distortion fits" in done.err
 
 
 @pytest.mark.parametrize(
@@ -345,7 +345,9 @@ def test_compare_reports_one_bar_and_always_adds_both(made: Dataset) -> None:
     assert 900 <= done[-1] <= 1000
     assert all(row.fresh is not None and row.seconds > 0 for row in rows)
     random = run(train(made, replace(TrainingSettings(), method="random")))
-    assert rows[0].fresh == run(evaluation.fresh(random, made.reference, 1, 3))
+    assert [rows[0].fresh] == run(
+        evaluation.score_fresh([Recogniser(random)], made.reference, 1, 3)
+    )
 
 
 def test_settings_of_one_name_are_told_apart(made: Dataset) -> None:

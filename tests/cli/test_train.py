@@ -282,11 +282,11 @@ def test_resuming_may_replace_the_model_itself(data: Path, isca: Callable[..., D
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--eta", "0.2"], "another eta"),
-        (["--solver", "direct"], "another solver"),
-        (["--method", "pca"], "pca has no epochs to resume"),
-        ([], "has had its 2 epochs; say --epochs"),
-        (["--epochs", "1"], "has had its 2 epochs; say --epochs"),
+        (["--eta", "0.2"], "other settings (eta)"),
+        (["--solver", "direct"], "other settings (solver"),
+        (["--method", "pca"], "pca has no epochs to go on with"),
+        ([], "has already run 2 epochs; ask for more"),
+        (["--epochs", "1"], "has already run 2 epochs; ask for more"),
     ],
 )
 def test_what_cannot_be_resumed(
@@ -307,7 +307,7 @@ def test_a_converged_model_is_not_resumed_to_the_same_end(
     assert load_model("m.isca").end == "converged"
     done = isca("train", data, "-o", "n.isca", "--resume", "m.isca")
     assert done.code == 2
-    assert "has converged; say --tol" in done.err
+    assert "has converged; ask for a lower tolerance" in done.err
     assert isca("train", data, "-o", "n.isca", "--resume", "m.isca", "--tol", "0.02").code == 0
 
 
@@ -385,7 +385,7 @@ def test_what_is_no_dataset(data: Path, isca: Callable[..., Done]) -> None:
         assert done.code == 1, name
         assert done.err.startswith("isca: "), name
     done = isca("train", data, "-o", "n.isca", "--resume", "m.isca")
-    assert (done.code, "not a sound model file" in done.err) == (1, True)
+    assert (done.code, "not a valid model file" in done.err) == (1, True)
 
 
 def test_a_model_that_stands_there_is_replaced_only_on_request(

@@ -33,50 +33,54 @@ _OURS = re.compile(r"[UVJ]-\d+\.(png|tiff)")
 def save(
     model: Model, folder: str | os.PathLike[str], *, overwrite: bool = False
 ) -> Generator[Progress, None, Path]:
-    """Write U-1.png, U-1.tiff, … J-p.tiff; the folder's name appears only when everything is written.
+    """Write U-1.png, U-1.tiff, … J-p.tiff into a folder that appears only when all is written.
 
-    All PNG files have one scale: 128 is zero, 1 and 255 are minus and plus the largest size of any entry.
-    The TIFF files hold the entries themselves as float32. A kernel model has no such pictures.
+    All PNG files have one scale: 128 is zero, 1 and 255 are minus and plus the largest magnitude of
+    any entry. The TIFF files hold the entries themselves as float32. A kernel model has no such
+    pictures.
     """
-    model.basis_picture("U", 0)  # refuses a kernel model before anything is written
+    # This raises for a kernel model before anything is written.
+    model.basis_picture("U", 0)
     check_target(folder, overwrite=overwrite)
-    target, count = Path(folder), model.settings.components
+    target = Path(folder)
+    count = model.settings.components
     state = model.state
     largest = max(float(np.abs(matrix).max()) for matrix in (state.u, state.v, state.j))
     try:
         with files.replacing_folder(target) as temporary:
             for component in range(count):
                 yield Progress(component, count, "saving")
-                for which in MATRICES:
-                    values = model.basis_picture(which, component)
-                    place = temporary / f"{which}-{component + 1}"
-                    for shown, form in ((grey(values, largest), "PNG"), (values, "TIFF")):
-                        picture = image.encoded(Image.fromarray(shown), form)
-                        place.with_suffix(f".{form.lower()}").write_bytes(picture)
-            (temporary / DESCRIPTION).write_text(
-                _description(model, largest), encoding="utf-8", newline="\n"
-            )
-            yield Progress(count, count, "saving")  # the last place to stop: now it gets its name
+                for matrix in MATRICES:
+                    values = model.basis_picture(matrix, component)
+                    path = temporary / f"{matrix}-{component + 1}"
+                    for pixels, form in ((grey(values, largest), "PNG"), (values, "TIFF")):
+                        picture = image.encoded(Image.fromarray(pixels), form)
+                        path.with_suffix(f".{form.lower()}").write_bytes(picture)
+            description = _description(model, largest)
+            (temporary / DESCRIPTION).write_text(description, encoding="utf-8", newline="\n")
+            # This is the last place to stop: next, the folder gets its name.
+            yield Progress(count, count, "saving")
     except OSError as error:
         raise DatasetError(f"Cannot write folder '{target}': {error.strerror or error}.") from error
     return target
 
 
 def grey(values: NDArray[np.float32], largest: float) -> NDArray[np.uint8]:
-    """Show −largest … largest as 1 … 255; zero is 128."""
+    """Return values from −largest to largest as grey levels from 1 to 255; zero is 128."""
     shades: NDArray[np.uint8] = np.rint(128 + 127 * values / (largest or 1.0)).astype(np.uint8)
     return shades
 
 
 def check_target(folder: str | os.PathLike[str], *, overwrite: bool) -> None:
-    """Refuse a folder that holds anything but what `save` has written."""
+    """Raise DatasetError for a folder that holds anything but what `save` writes."""
     names = names_in_target(folder)
     foreign = sorted(name for name in names if name != DESCRIPTION and not _OURS.fullmatch(name))
     if foreign or (names and DESCRIPTION not in names):
         raise DatasetError(f"'{Path(folder)}' holds other files. Choose a new or empty folder.")
     if names and not overwrite:
         raise DatasetError(
-            f"'{Path(folder)}' holds the bases of a model. Choose another folder or say --overwrite."
+            f"'{Path(folder)}' already holds the bases of a model. "
+            "Choose another folder or use --overwrite."
         )
 
 

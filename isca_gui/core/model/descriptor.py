@@ -1,9 +1,9 @@
-"""What is compared by nearest neighbour: a few numbers per block and picture.
+"""Descriptors: the few numbers per block and picture that nearest neighbours are found by.
 
-The paper compares the coordinates in the subspace only, Uᵀx or Θᵀk: `structural`. `extended` adds three
-numbers: the block's mean (times √q, so that it weighs what it does in pixels), the length of what lies
-outside the subspace, and that part's 4-norm, which a few wrong pixels raise more than many slightly wrong
-ones.
+The paper compares the coordinates in the subspace only, Uᵀx or Θᵀk: `structural`. `extended` adds
+three numbers: the block's mean (times √q, so that it weighs as much as it does in pixels), the
+length of what lies outside the subspace, and that part's 4-norm, which a few wrong pixels raise
+more than many slightly wrong ones.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ DESCRIPTORS = {
     "structural": "coordinates in the subspace only, as in the paper",
 }
 DESCRIBING = "describing the pictures"
-EXTRA = 3  # numbers that `extended` adds
+# How many numbers `extended` adds.
+EXTRA = 3
 
 
 def describe(model: Model, pictures: NDArray[Any]) -> NDArray[np.float32]:
-    """Describe pictures (image, height, width) as (block, image, p + 3)."""
+    """Return the descriptors (block, image, p + 3) of pictures (image, height, width)."""
     found = np.empty(_shape(model, pictures), np.float32)
     known = iter(()) if model.kernel is None else block_pieces(model.kernel.pictures, model.grid)
     for index, blocks in enumerate(block_pieces(pictures, model.grid)):
@@ -46,7 +47,10 @@ def describe(model: Model, pictures: NDArray[Any]) -> NDArray[np.float32]:
 def describe_training(
     model: Model, pictures: NDArray[Any], workers: Workers
 ) -> Generator[Tick, bool | None, NDArray[np.float32]]:
-    """Do the same for all training pictures, on all threads; it cannot be stopped: the model needs it."""
+    """Return the descriptors of all training pictures, worked out on all threads.
+
+    A request to stop is not passed on, because a model without descriptors cannot recognise.
+    """
     found = np.empty(_shape(model, pictures), np.float32)
     size = model.grid.columns * max(1, -(-PIECE // model.grid.columns))  # whole rows of blocks
 
@@ -70,7 +74,7 @@ def describe_training(
 def describe_all(
     model: Model, pictures: NDArray[Any], what: str, threads: int | None = None
 ) -> Generator[Progress, None, NDArray[np.float32]]:
-    """Do the same as a task of its own, which says `what` it does."""
+    """Return the descriptors of pictures as a task of its own, which reports `what` it does."""
     workers = Workers(threads)
     task = describe_training(model, pictures, workers)
     try:
@@ -89,7 +93,8 @@ def _shape(model: Model, pictures: NDArray[Any]) -> tuple[int, int, int]:
     return model.grid.count, len(pictures), model.settings.components + EXTRA
 
 
-@np.errstate(under="ignore")  # what rounding leaves may vanish: beside one grey level it is nothing
+# What rounding leaves may underflow to zero: it is nothing beside one grey level.
+@np.errstate(under="ignore")
 def _fill(
     found: NDArray[np.float32],
     model: Model,
@@ -97,7 +102,7 @@ def _fill(
     blocks: NDArray[Any],
     known: NDArray[Any] | None,
 ) -> None:
-    """Describe some blocks (block, image, pixel) in their place among all."""
+    """Write the descriptors of some blocks (block, image, pixel) into their place among all."""
     here = slice(start, start + len(blocks))
     inside = model.project(blocks, here, known)
     outside, means = centre(blocks)

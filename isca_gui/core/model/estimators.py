@@ -1,7 +1,8 @@
-"""ISCA and kernel ISCA as scikit-learn estimators: one block, every row of X is that block in one picture.
+"""ISCA and kernel ISCA as scikit-learn estimators of one block; a row of X is one picture of it.
 
-This module alone needs scikit-learn, so nothing else of the program imports it. The solvers, the kernels and
-the numbers are the program's own: `ISCA` learns what a model of one block learns from the same data.
+Only this module needs scikit-learn, so nothing else in the program imports it. The solvers, the
+kernels and the numbers are the program's own: `ISCA` learns what a model of one block learns from
+the same data.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.floating[Any]]
 
 PAPER_COMPONENTS = 4
-_TYPES = (np.float64, np.float32)  # others become float64
+# Data of any other type become float64.
+_TYPES = (np.float64, np.float32)
 
 
 class _Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -60,19 +62,22 @@ class _Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _checked(self, X: ArrayLike, *, fitting: bool) -> Array:
         # One feature is nothing once its mean is removed, and SSIM divides by q − 1.
-        least = {"ensure_min_features": 2} if fitting else {}
-        return np.asarray(validate_data(self, X, reset=fitting, dtype=_TYPES, **least))
+        least = 2 if fitting else 1
+        rows = validate_data(self, X, reset=fitting, dtype=_TYPES, ensure_min_features=least)
+        return np.asarray(rows)
 
     def _settings(self, X: Array, most: int, **more: Any) -> TrainingSettings:
-        """Put the parameters into the program's words; `most` components can be asked for."""
-        given = self.n_components
-        components = min(PAPER_COMPONENTS, most) if given is None else given
+        """Return the parameters as the program's settings; `most` components can be asked for."""
+        components = self.n_components
+        if components is None:
+            components = min(PAPER_COMPONENTS, most)
         check_scalar(components, "n_components", Integral, min_val=1, max_val=most)
         if self.max_iter is not None:
             check_scalar(self.max_iter, "max_iter", Integral, min_val=1, max_val=1_000_000)
         if self.tol is not None:
             check_scalar(self.tol, "tol", Real, min_val=0, max_val=1)
-        side = math.isqrt(max(X.shape[1], components) - 1) + 1  # only a limit of components here
+        # The side of the block only limits the number of components here.
+        side = math.isqrt(max(X.shape[1], components) - 1) + 1
         return TrainingSettings(
             self._method,
             self.solver,
@@ -88,18 +93,20 @@ class _Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         ).resolved()
 
     def _solve(self, problem: Problem, settings: TrainingSettings) -> Array:
-        """Give the orthonormalised basis (coordinate, component); notes how the training ended."""
+        """Return the orthonormalised basis (coordinate, component) and note how training ended."""
         workers = Workers(1)
         try:
             result = run(SOLVERS[settings.solver](problem, settings, workers))
         finally:
             workers.close()
         last = result.steps[-1]
-        self.n_iter_, self.objective_, self.error_ = last.epoch, last.objective, last.error
+        self.n_iter_ = last.epoch
+        self.objective_ = last.objective
+        self.error_ = last.error
         if result.end == MAX_EPOCHS and settings.tolerance:
             warnings.warn(
-                f"{type(self).__name__} has not converged within {last.epoch} iterations. Raise max_iter or "
-                "tol.",
+                f"{type(self).__name__} has not converged within {last.epoch} iterations. "
+                "Increase max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -107,7 +114,7 @@ class _Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
 
 class ISCA(_Subspace):
-    """Image structural component analysis of one block: the subspace that keeps most of its structure.
+    """Image structural component analysis of one block: the subspace that keeps most structure.
 
     Minimises the SSIM distance between the rows x of X, each with its own mean removed, and their
     reconstructions UUᵀx (the paper's Eq. 6, averaged over the rows).
@@ -115,23 +122,27 @@ class ISCA(_Subspace):
     Parameters
     ----------
     n_components
-        Number of basis vectors p, at most the number of features; None takes the paper's 4, or all features
-        if there are fewer. More than the samples can be asked for; what the data leave open is left random.
+        Number of basis vectors p, at most the number of features; None takes the paper's 4, or all
+        features if there are fewer. It may be larger than the number of samples; vectors that the
+        data do not determine are random.
     solver
         "direct" descends on the manifold of subspaces; "admm" is the published iteration.
     max_iter, tol
-        None takes the program's values: 200, and 1e-3 for "direct" or 0 (all iterations) for "admm".
+        None takes the program's values: 200, and 1e-3 for "direct" or 0 (all iterations) for
+        "admm".
     rho, eta
         ADMM's penalty (None: the paper's 1) and learning rate.
     data_range
-        The difference of the largest and the smallest possible value, the l of SSIM's constants.
+        The difference between the largest and the smallest possible value, l in SSIM's constants.
     random_state
-        Seed of the start; an int gives what the program gives for that seed.
+        Seed of the starting point; an int gives what the program gives for that seed.
 
     Attributes
     ----------
-    components_ : (n_components, n_features), orthonormal rows; the largest number of each is positive
-    objective_, error_ : the mean SSIM distance for `components_`, and as published for U as iterated
+    components_ : (n_components, n_features), orthonormal rows; the entry of largest magnitude in
+        each is positive
+    objective_, error_ : the mean SSIM distance for `components_`, and for U as iterated, which is
+        the published figure
     n_iter_ : iterations, or epochs of ADMM
     """
 
@@ -159,7 +170,7 @@ class ISCA(_Subspace):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Learn the subspace of X (samples, features); `y` is not looked at."""
+        """Learn the subspace of X (samples, features); `y` is ignored."""
         rows = self._checked(X, fitting=True)
         settings = self._settings(rows, rows.shape[1])
         c = ssim.constant(rows.shape[1]) * self._squared_range(rows.dtype)
@@ -170,11 +181,9 @@ class ISCA(_Subspace):
 
     def _squared_range(self, dtype: np.dtype[Any]) -> float:
         check_scalar(self.data_range, "data_range", Real, min_val=0, include_boundaries="neither")
-        squared = (
-            float(self.data_range) * float(self.data_range)
-            if is_finite(self.data_range)
-            else math.inf
-        )
+        squared = math.inf
+        if is_finite(self.data_range):
+            squared = float(self.data_range) * float(self.data_range)
         if not squared <= float(np.finfo(dtype).max):
             given = str(self.data_range)[:20]
             raise ValueError(
@@ -183,26 +192,27 @@ class ISCA(_Subspace):
         return squared
 
     def transform(self, X: ArrayLike) -> Array:
-        """Project rows with their means removed: Uᵀx, (samples, n_components)."""
+        """Return the projections Uᵀx (samples, n_components) of rows less their means."""
         check_is_fitted(self)
         rows = self._checked(X, fitting=False)
         return np.asarray(centre(rows)[0] @ self.components_.T, rows.dtype)
 
     def inverse_transform(self, X: ArrayLike) -> Array:
-        """Come back from projections (samples, n_components) to rows without their means: UUᵀx.
+        """Return the rows UUᵀx, without their means, of projections (samples, n_components).
 
-        The mean of a row is no part of its projection; see `reconstruct`.
+        The mean of a row is not part of its projection; see `reconstruct`.
         """
         check_is_fitted(self)
         projected = check_array(X, dtype=_TYPES)
         if projected.shape[1] != len(self.components_):
             raise ValueError(
-                f"X has {projected.shape[1]} features, but there are {len(self.components_)} components."
+                f"X has {projected.shape[1]} features, "
+                f"but there are {len(self.components_)} components."
             )
         return np.asarray(projected @ self.components_, projected.dtype)
 
     def reconstruct(self, X: ArrayLike) -> Array:
-        """Project rows and come back, with the mean of each row put back: UUᵀx + mean."""
+        """Return the reconstructions of rows, with the mean of each put back: UUᵀx + mean."""
         check_is_fitted(self)
         rows = self._checked(X, fitting=False)
         centred, means = centre(rows)
@@ -211,24 +221,24 @@ class ISCA(_Subspace):
 
 
 class KernelISCA(_Subspace):
-    """ISCA in the feature space of a kernel, which is normalised and centred; rows keep their means.
+    """ISCA in the feature space of a kernel, normalised and centred; rows keep their means.
 
     Parameters
     ----------
     n_components
         At most the number of samples; None takes the paper's 4, or as many as there are samples.
     kernel, gamma, coef0, degree
-        "linear", "rbf", "sigmoid", "polynomial" or "cosine", with the numbers as in scikit-learn; `gamma`
-        None is one by the number of features.
+        "linear", "rbf", "sigmoid", "polynomial" or "cosine", with parameters as in scikit-learn;
+        `gamma` None is 1 / n_features.
     metric
-        Of ADMM's update. "published" may diverge with many samples, "natural" does not.
+        The metric of ADMM's update. "published" may diverge with many samples, "natural" does not.
     solver, max_iter, tol, rho, eta, random_state
         As for `ISCA`; the paper's epochs and ρ are 100 and 0.1 here.
 
     Attributes
     ----------
     components_ : (n_components, samples of fit), Θᵀ: a row x is projected to Θᵀk(x)
-    X_fit_ : the samples that x is compared with
+    X_fit_ : the samples that a row is compared with
     objective_, error_, n_iter_ : as for `ISCA`
     """
 
@@ -264,7 +274,7 @@ class KernelISCA(_Subspace):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
-        """Learn the subspace of X (samples, features) in feature space; `y` is not looked at."""
+        """Learn the subspace of X (samples, features) in feature space; `y` is ignored."""
         rows = self._checked(X, fitting=True)
         samples, features = rows.shape
         settings = self._settings(
@@ -285,14 +295,14 @@ class KernelISCA(_Subspace):
         )
         values = fitted.eigenvalues[0]
         inverse = np.divide(1, values, out=np.zeros_like(values), where=values > 0)
-        # Θ = ΔᵀΥ⁻¹B of the orthonormalised basis B in Mercer coordinates, as for a kernel model
+        # Θ = ΔᵀΥ⁻¹B of the orthonormalised basis B in Mercer coordinates, as for a kernel model.
         self.components_ = _signed((fitted.coordinates[0] @ (inverse[:, np.newaxis] * basis)).T)
         self._fitted = fitted
         self.X_fit_ = rows.copy()
         return self
 
     def transform(self, X: ArrayLike) -> Array:
-        """Project rows: Θᵀk(x), (samples, n_components)."""
+        """Return the projections Θᵀk(x) of rows (samples, n_components)."""
         check_is_fitted(self)
         rows = self._checked(X, fitting=False)
         near, _ = kernels.similarities(
@@ -301,20 +311,21 @@ class KernelISCA(_Subspace):
         return np.asarray(near[0] @ self.components_.T, rows.dtype)
 
     def inverse_transform(self, X: ArrayLike) -> Array:
-        """Raise NotImplementedError: what lies in feature space has no way back to pixels."""
+        """Raise NotImplementedError: a point in feature space has no preimage in pixels."""
         raise NotImplementedError(
-            "KernelISCA cannot come back: ΘΘᵀk has one number per training sample, not per feature. Use ISCA."
+            "KernelISCA has no inverse: ΘΘᵀk has one number per training sample, not per feature. "
+            "Use ISCA."
         )
 
 
 def _signed(rows: Array) -> Array:
-    """Turn every row so that its largest number by amount is positive: either sign would be as good."""
+    """Return rows whose entry of largest magnitude is positive: either sign would be as good."""
     largest = np.take_along_axis(rows, np.abs(rows).argmax(axis=1)[:, np.newaxis], axis=1)
     return np.asarray(np.where(largest < 0, -rows, rows))
 
 
 def _seed(random_state: int | np.random.RandomState | None) -> int:
-    """Give the program's seed: a number as it is, else one drawn as scikit-learn draws."""
+    """Return the program's seed: a number as it is, else one drawn as scikit-learn draws."""
     if isinstance(random_state, Integral):
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))

@@ -1,4 +1,4 @@
-"""A trained model: subspaces of all blocks, ready to project, reconstruct and be looked at."""
+"""A trained model: the subspaces of all blocks, which project and reconstruct pictures."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from isca_gui.core.pictures.blocks import BlockGrid, centre
 from isca_gui.core.solvers import kernels
 from isca_gui.core.solvers.numpy_epochs import polar
 from isca_gui.core.solvers.problem import block_pieces, kernel_settings
+from isca_gui.core.solvers.steps import CONVERGED
 from isca_gui.core.solvers.vector_width import PIECE
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.floating[Any]]
 
+# Settings that may differ when a training goes on: they do not change what an epoch does.
+_FREE_TO_CHANGE = ("epochs", "tolerance", "keep_every")
+
 
 class NotInvertible(Exception):
     """A kernel model has no way back to pixels."""
@@ -33,7 +37,7 @@ class NotInvertible(Exception):
 
 @dataclass(frozen=True, eq=False)
 class KernelPart:
-    """What a kernel model carries besides: its training pictures and Θ (block, image, p).
+    """What a kernel model holds in addition: its training pictures and Θ (block, image, p).
 
     Θ belongs to the orthonormalised basis: a new block x is projected to Θᵀk(x).
     """
@@ -47,9 +51,10 @@ class KernelPart:
 
 @dataclass(frozen=True, eq=False)
 class TrainingExamples:
-    """What a model remembers of its training pictures: labels, MSE, and descriptors (block, image, p + 3).
+    """What a model keeps of its training pictures: labels, MSE and descriptors.
 
-    A training that was stopped must answer at once: its descriptors are worked out when first asked for.
+    A training that is stopped must return at once, so its descriptors are worked out when they are
+    first asked for: `source` is then a function.
     """
 
     labels: tuple[str, ...]
@@ -66,9 +71,9 @@ class TrainingExamples:
 class Model:
     """Subspaces of all blocks.
 
-    `state` holds U, V, J (block, q, p) of ISCA, or A = ΔΘ, W, J (block, coordinate, p) of kernel ISCA.
-    `basis` is U (or A) orthonormalised: it is what projects and reconstructs. `offset` (block, q) is taken
-    away before (PCA's mean over the images; zero for ISCA).
+    `state` holds U, V, J (block, q, p) of ISCA, or A = ΔΘ, W, J (block, coordinate, p) of kernel
+    ISCA. `basis` is U (or A) orthonormalised, which projects and reconstructs. `offset` (block, q)
+    is subtracted before that: PCA's mean over the images, None for ISCA.
     """
 
     settings: TrainingSettings
@@ -83,36 +88,68 @@ class Model:
 
     @cached_property
     def basis(self) -> Array:
-        """U (or A) orthonormalised, (block, q, p); worked out when first asked for."""
+        """U (or A) orthonormalised (block, q, p), worked out when it is first asked for."""
         result = np.empty_like(self.state.u)
         for low in range(0, len(result), PIECE):
             result[low : low + PIECE] = polar(self.state.u[low : low + PIECE])
         return result
 
-    @np.errstate(under="ignore")  # what rounding leaves may vanish
+    def resume_obstacle(self, settings: TrainingSettings, *, same_dataset: bool) -> str:
+        """Return why this model cannot be trained further, or an empty text if it can.
+
+        `settings` are those to go on with; `same_dataset` is whether the data are those it knows.
+        """
+        mismatch = self.training_mismatch(settings, same_dataset=same_dataset)
+        if mismatch:
+            return mismatch
+        done = self.state.epoch
+        if done >= (settings.resolved().epochs or 0):
+            epochs = "1 epoch" if done == 1 else f"{done} epochs"
+            return f"it has already run {epochs}; ask for more epochs to go on"
+        return ""
+
+    def training_mismatch(self, settings: TrainingSettings, *, same_dataset: bool) -> str:
+        """Return why another training is not this one continued, or an empty text if it is."""
+        for method in (self.settings.method, settings.method):
+            if method not in ("isca", "kernel-isca"):
+                return f"{method} has no epochs to go on with"
+        if not same_dataset:
+            return "it was trained on another dataset"
+        before = vars(self.settings)
+        after = vars(settings.resolved())
+        others = [
+            name for name in before if name not in _FREE_TO_CHANGE and before[name] != after[name]
+        ]
+        if others:
+            return f"it was trained with other settings ({', '.join(others)})"
+        if self.end == CONVERGED and after["tolerance"] >= (self.settings.tolerance or 0.0):
+            return "it has converged; ask for a lower tolerance to go on"
+        return ""
+
+    # What rounding leaves may underflow to zero.
+    @np.errstate(under="ignore")
     def transform(self, pictures: NDArray[Any]) -> Array:
-        """Project pictures (image, height, width) to (block, image, component)."""
-        projected = np.empty(
-            (self.grid.count, len(pictures), self.basis.shape[2]), self.basis.dtype
-        )
+        """Return the projection (block, image, component) of pictures (image, height, width)."""
+        shape = (self.grid.count, len(pictures), self.basis.shape[2])
+        projected = np.empty(shape, self.basis.dtype)
         known = iter(()) if self.kernel is None else block_pieces(self.kernel.pictures, self.grid)
         for index, blocks in enumerate(block_pieces(pictures, self.grid)):
             here = slice(index * PIECE, index * PIECE + len(blocks))
             projected[here] = self.project(blocks, here, next(known, None))
         return projected
 
-    @np.errstate(under="ignore")  # what rounding leaves may vanish
+    @np.errstate(under="ignore")
     def reconstruct(
         self, picture: NDArray[Any], components: int | None = None
     ) -> NDArray[np.float32]:
-        """Project a picture and come back: UUᵀx with the block's mean put back.
+        """Return the reconstruction of a picture: UUᵀx, with the block's mean put back.
 
-        `components` limits the number of basis vectors used; they have no order of importance in ISCA.
+        `components` limits the number of basis vectors; ISCA's have no order of importance.
         """
         if self.kernel is not None:
             raise NotInvertible(
-                "A kernel model cannot reconstruct: ΘΘᵀk has one number per training picture, not per pixel. "
-                "Train ISCA or PCA to see reconstructions."
+                "A kernel model cannot reconstruct a picture: ΘΘᵀk has one number per training "
+                "picture, not per pixel. Train ISCA or PCA to see reconstructions."
             )
         centred, means = centre(self.grid.split(picture))
         basis = self.basis[:, :, :components].astype(np.float64)
@@ -122,17 +159,27 @@ class Model:
         return self.grid.join(blocks).astype(np.float32)
 
     def basis_picture(self, which: str, component: int) -> NDArray[np.float32]:
-        """Put one column of U, V or J of every block together in picture form."""
+        """Return one column of U, V or J of every block as a picture (height, width)."""
         if self.kernel is not None:
             raise NotInvertible(
-                "The variables of a kernel model have one number per training picture, not per pixel, so "
-                "there is no picture of them."
+                "The variables of a kernel model have one number per training picture, not per "
+                "pixel, so they cannot be shown as a picture."
             )
         matrices = {"U": self.state.u, "V": self.state.v, "J": self.state.j}[which]
         return self.grid.join(matrices[:, :, component]).astype(np.float32)
 
     def project(self, blocks: NDArray[Any], here: slice, known: NDArray[Any] | None) -> Array:
-        """Project blocks (block, image, pixel) of the grid's part `here`; `known` are its training blocks."""
+        """Return the projection of some blocks.
+
+        Parameters
+        ----------
+        blocks
+            Values (block, image, pixel).
+        here
+            Which blocks of the grid they are.
+        known
+            The training blocks of a kernel model at the same places (block, image, pixel).
+        """
         if self.kernel is None or known is None:
             centred = centre(blocks)[0]
             if self.offset is not None:
@@ -152,7 +199,7 @@ class Model:
 def kernel_part(
     pictures: NDArray[np.float32], problem: Problem, u: Array, workers: Workers
 ) -> Generator[Tick, bool | None, KernelPart]:
-    """Recover Θ = ΨΥ^(−½)B = ΔᵀΥ⁻¹B of the orthonormalised basis B in Mercer coordinates."""
+    """Return Θ = ΨΥ^(−½)B = ΔᵀΥ⁻¹B of the orthonormalised basis B in Mercer coordinates."""
     fitted = problem.mercer
     assert fitted is not None
     values = fitted.eigenvalues

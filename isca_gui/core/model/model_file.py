@@ -1,7 +1,8 @@
 """Model files (`.isca`): safetensors with a manifest and a checksum, written whole or not at all.
 
-A file is read only if it is, byte for byte, what `save_model` would write for its contents, so nothing in it
-can be altered unseen. `sha256` in the metadata is that of the whole file with 64 zeros in its own place.
+A file is read only if it is, byte for byte, what `save_model` would write for its contents, so
+nothing in it can be altered unseen. `sha256` in the metadata is that of the whole file with 64
+zeros in its own place.
 """
 
 from __future__ import annotations
@@ -38,21 +39,34 @@ if TYPE_CHECKING:
 SUFFIX = ".isca"
 SCHEMA = 1
 _MOST_BYTES = 16 * 2**30
-_MOST_HEADER = 64 * 2**20  # below the 100 MB that other readers of safetensors allow
+# This is below the 100 MB that other readers of safetensors allow.
+_MOST_HEADER = 64 * 2**20
 _UNSIGNED = "0" * 64
 
-# Wide types first, so that every tensor is aligned.
-_TYPES: dict[str, np.dtype[Any]] = {name: np.dtype(f"<f{size}") for name, size in
-                                    (("F64", 8), ("F32", 4), ("F16", 2))}  # fmt: skip
+_TYPES: dict[str, np.dtype[Any]] = {
+    "F64": np.dtype("<f8"),
+    "F32": np.dtype("<f4"),
+    "F16": np.dtype("<f2"),
+}
 _PRECISIONS = {"float64": "F64", "float32": "F32"}
-# b blocks, r coordinates, p components, q pixels of a block, n training pictures of height h and width w,
-# d numbers of a descriptor.
+# b blocks, r coordinates, p components, q pixels of a block, n training pictures of height h and
+# width w, d numbers of a descriptor.
 _SHAPES = {
-    "u": "brp", "v": "brp", "j": "brp", "lengths": "b", "offset": "bq", "pictures": "nhw", "theta": "bnp",
-    "self_similarity": "bn", "column_means": "bn", "eigenvalues": "br", "descriptors": "bnd",
-}  # fmt: skip
-_STATE, _OPTIONAL = ("u", "v", "j"), "lengths"
-_KNOWN = "descriptors"
+    "u": "brp",
+    "v": "brp",
+    "j": "brp",
+    "lengths": "b",
+    "offset": "bq",
+    "pictures": "nhw",
+    "theta": "bnp",
+    "self_similarity": "bn",
+    "column_means": "bn",
+    "eigenvalues": "br",
+    "descriptors": "bnd",
+}
+_STATE = ("u", "v", "j")
+_OPTIONAL = "lengths"
+_DESCRIPTORS = "descriptors"
 _KERNEL = tuple(field.name for field in fields(KernelPart) if field.init)
 
 
@@ -61,12 +75,12 @@ class ModelFileError(Exception):
 
 
 class _Newer(Exception):
-    """The file is of a schema that this program does not know yet."""
+    """The file has a newer format than this program knows."""
 
 
 @dataclass(frozen=True)
 class _Spec:
-    """Type and shape of a tensor as the header names them."""
+    """Type and shape of a tensor, as the header names them."""
 
     kind: str
     shape: tuple[int, ...]
@@ -77,7 +91,10 @@ class _Spec:
 
 
 def save_model(path: str | os.PathLike[str], model: Model) -> None:
-    """Write a model file; the same model gives the same bytes. Kept copies of the basis are left out."""
+    """Write a model file; the same model always gives the same bytes.
+
+    Copies of the basis that were kept during training are left out.
+    """
     try:
         tensors = _tensors(model)
         specs = {name: _spec(name, tensor) for name, tensor in tensors.items()}
@@ -89,7 +106,7 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
             raise Fault("its history is too long")
     except (ValueError, TypeError, OverflowError) as error:
         raise ModelFileError(
-            f"The model cannot be saved as '{os.fspath(path)}': {error}. Train it anew."
+            f"The model cannot be saved as '{os.fspath(path)}': {error}. Train it again."
         ) from error
     digest = _digest(_header(specs, manifest, _UNSIGNED), data)
     try:
@@ -105,21 +122,23 @@ def save_model(path: str | os.PathLike[str], model: Model) -> None:
 
 
 def load_model(path: str | os.PathLike[str]) -> Model:
-    """Read a model file; whatever is wrong with it is one `ArchiveError`."""
+    """Read a model file; whatever is wrong with it, the error is a `ModelFileError`."""
     name = os.fspath(path)
     try:
-        if not stat.S_ISREG(os.stat(path).st_mode):  # a pipe would keep us waiting for ever
+        # Opening a pipe would wait for ever.
+        if not stat.S_ISREG(os.stat(path).st_mode):
             raise Fault("it is not a file")
         with open(path, "rb") as stream:
             return _read(stream)
     except OSError as error:
+        reason = error.strerror or error
         raise ModelFileError(
-            f"Cannot read model file '{name}': {error.strerror or error}. Choose a file ending in {SUFFIX}."
+            f"Cannot read model file '{name}': {reason}. Choose a file ending in {SUFFIX}."
         ) from error
     except _Newer as error:
         raise ModelFileError(
-            f"'{name}' was written by a newer ISCA Studio (format {error}; this one knows up to {SCHEMA}). "
-            "Update the program to open it."
+            f"'{name}' was written by a newer ISCA Studio "
+            f"(format {error}; this one knows up to {SCHEMA}). Update the program to open it."
         ) from error
     except (
         ValueError,
@@ -129,21 +148,29 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         OverflowError,
         RecursionError,
     ) as error:
-        reason = error if isinstance(error, Fault | SettingsError) else "its contents make no sense"
+        fault = error if isinstance(error, Fault | SettingsError) else "its contents make no sense"
         raise ModelFileError(
-            f"'{name}' is not a sound model file ({reason}). Take another copy of it or train the model anew."
+            f"'{name}' is not a valid model file ({fault}). "
+            "Use another copy of it or train the model again."
         ) from error
 
 
-# --- writing ------------------------------------------------------------------------------------------------
+# --- writing --------------------------------------------------------------------------------------
 
 
 def _tensors(model: Model) -> dict[str, Array]:
-    """Collect a model's arrays under their names in the file, little-endian and contiguous."""
-    state, kernel = model.state, model.kernel
-    found: dict[str, Array | None] = {"u": state.u, "v": state.v, "j": state.j}
-    found |= {"lengths": state.lengths, "offset": model.offset}
-    found |= {_KNOWN: model.known.descriptors if model.known is not None else None}
+    """Return a model's arrays by their names in the file, little-endian and contiguous."""
+    state = model.state
+    kernel = model.kernel
+    found: dict[str, Array | None] = {
+        "u": state.u,
+        "v": state.v,
+        "j": state.j,
+        "lengths": state.lengths,
+        "offset": model.offset,
+    }
+    if model.known is not None:
+        found[_DESCRIPTORS] = model.known.descriptors
     if kernel is not None:
         found |= {name: getattr(kernel, name) for name in _KERNEL}
     return {
@@ -154,22 +181,22 @@ def _tensors(model: Model) -> dict[str, Array]:
 
 
 def _spec(name: str, tensor: Array) -> _Spec:
-    kinds = [kind for kind, dtype in _TYPES.items() if dtype == tensor.dtype]
-    if not kinds:
-        raise Fault(f"{name} is of type {tensor.dtype}, which has no place in a model")
-    return _Spec(kinds[0], tensor.shape)
+    for kind, dtype in _TYPES.items():
+        if dtype == tensor.dtype:
+            return _Spec(kind, tensor.shape)
+    raise Fault(f"{name} is of type {tensor.dtype}, which a model file cannot hold")
 
 
-# --- the header, the same for writing and reading -----------------------------------------------------------
+# --- the header, the same for writing and reading -------------------------------------------------
 
 
 def _order(specs: Mapping[str, _Spec]) -> list[str]:
-    """Put wide types first."""
+    """Return the names of tensors in file order: wide types first, so that each is aligned."""
     return sorted(specs, key=lambda name: (-_TYPES[specs[name].kind].itemsize, name))
 
 
 def _header(specs: Mapping[str, _Spec], manifest: str, digest: str) -> bytes:
-    """Give all bytes before the tensors: length, JSON, and spaces up to a multiple of eight."""
+    """Return all bytes before the tensors: length, JSON, and spaces up to a multiple of eight."""
     metadata = {"schema": str(SCHEMA), "manifest": manifest, "sha256": digest}
     document: dict[str, object] = {"__metadata__": metadata}
     offset = 0
@@ -191,40 +218,54 @@ def _digest(header: bytes, data: Iterable[memoryview]) -> str:
 
 
 def _check_tensors(specs: Mapping[str, _Spec], record: Record) -> None:
-    """Compare names, types and shapes with what the settings and the grid ask for."""
-    settings, grid = record.settings, record.grid
-    wanted = {*_STATE, *(_KERNEL if settings.uses_kernel else ())}
-    wanted |= {"offset"} if settings.method == "pca" else set()
-    wanted |= {_KNOWN} if record.labels else set()
+    """Raise Fault unless names, types and shapes are what the settings and the grid ask for."""
+    settings = record.settings
+    wanted = set(_STATE)
+    if settings.uses_kernel:
+        wanted.update(_KERNEL)
+    if settings.method == "pca":
+        wanted.add("offset")
+    if record.labels:
+        wanted.add(_DESCRIPTORS)
     if set(specs) - {_OPTIONAL} != wanted:
         raise Fault(f"a model of {settings.method} does not consist of {', '.join(sorted(specs))}")
-    known = {
-        "b": grid.count,
-        "q": grid.pixels,
-        "p": settings.components,
-        "h": grid.height,
-        "w": grid.width,
-    }
-    known["d"] = settings.components + EXTRA
-    if not settings.uses_kernel:
-        known["r"] = grid.pixels
-    if record.labels:
-        known["n"] = len(record.labels)
-    for name in _order(specs):
-        shape, letters = specs[name].shape, _SHAPES[name]
-        fits = len(shape) == len(letters) and min(shape) > 0
-        if not fits or any(
-            known.setdefault(x, size) != size for x, size in zip(letters, shape, strict=True)
-        ):
-            raise Fault(f"{name} of shape {'×'.join(map(str, shape))} does not fit the rest")
-    if known["r"] < known["p"]:
-        raise Fault("there are more components than coordinates")
-    if _KNOWN in specs and specs[_KNOWN].kind != "F32":
+    _check_shapes(specs, record)
+    if _DESCRIPTORS in specs and specs[_DESCRIPTORS].kind != "F32":
         raise Fault("its descriptors are not of float32")
     if any(spec.kind == "F16" for name, spec in specs.items() if name != "pictures"):
         raise Fault("something other than its pictures is of float16")
     if any(specs[name].kind != _PRECISIONS[settings.precision] for name in _STATE):
         raise Fault(f"U, V and J are not of {settings.precision}")
+
+
+def _check_shapes(specs: Mapping[str, _Spec], record: Record) -> None:
+    """Raise Fault unless every letter of `_SHAPES` stands for one size throughout."""
+    settings = record.settings
+    grid = record.grid
+    sizes = {
+        "b": grid.count,
+        "q": grid.pixels,
+        "p": settings.components,
+        "h": grid.height,
+        "w": grid.width,
+        "d": settings.components + EXTRA,
+    }
+    if not settings.uses_kernel:
+        sizes["r"] = grid.pixels
+    if record.labels:
+        sizes["n"] = len(record.labels)
+    for name in _order(specs):
+        shape = specs[name].shape
+        letters = _SHAPES[name]
+        fits = len(shape) == len(letters) and min(shape) > 0
+        # The first tensor with a letter that is not known yet decides its size for all others.
+        if not fits or any(
+            sizes.setdefault(letter, size) != size
+            for letter, size in zip(letters, shape, strict=True)
+        ):
+            raise Fault(f"{name} of shape {'×'.join(map(str, shape))} does not fit the rest")
+    if sizes["r"] < sizes["p"]:
+        raise Fault("there are more components than coordinates")
 
 
 def _check_finite(tensors: Mapping[str, Array]) -> None:
@@ -233,23 +274,23 @@ def _check_finite(tensors: Mapping[str, Array]) -> None:
             raise Fault(f"{name} holds numbers that are not finite")
 
 
-# --- reading ------------------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------------------
 
 
 def _read(stream: BufferedReader) -> Model:
     size = os.fstat(stream.fileno()).st_size
     if size > _MOST_BYTES:
-        raise Fault(f"it has more than {_MOST_BYTES // 2**30} GiB")
+        raise Fault(f"it is larger than {_MOST_BYTES // 2**30} GiB")
     start = stream.read(8)
     length = int.from_bytes(start, "little")
     if len(start) < 8 or not 2 <= length <= min(size - 8, _MOST_HEADER):
-        raise Fault("it does not begin like one")
+        raise Fault("it does not begin like a model file")
     raw = stream.read(length)
     specs, manifest, digest = _parse(raw)
     if _header(specs, manifest, digest) != start + raw:
         raise Fault("its header is not as this program writes it")
     if size != 8 + length + sum(spec.size for spec in specs.values()):
-        raise Fault("it is cut off or has something behind its end")
+        raise Fault("it is cut off, or something follows its end")
     record = manifests.read(manifest)
     _check_tensors(specs, record)
     tensors = {name: _tensor(stream, specs[name]) for name in _order(specs)}
@@ -261,23 +302,23 @@ def _read(stream: BufferedReader) -> Model:
 
 
 def _parse(raw: bytes) -> tuple[dict[str, _Spec], str, str]:
-    """Take a header apart into tensors, manifest and checksum; offsets are left to the caller."""
+    """Return tensors, manifest and checksum of a header; the caller checks the offsets."""
     document = json.loads(raw.decode("utf-8"), parse_constant=refuse_constant)
     metadata = document.pop("__metadata__")
     schema, manifest, digest = (metadata[name] for name in ("schema", "manifest", "sha256"))
     if not all(isinstance(text, str) for text in (schema, manifest, digest)):
-        raise Fault("its metadata are no text")
+        raise Fault("its metadata are not text")
     if not re.fullmatch(r"[1-9][0-9]{0,8}", schema):
-        raise Fault("its format has no number")
+        raise Fault("its format is not a number")
     if int(schema) > SCHEMA:
         raise _Newer(schema)
     specs = {}
     for name, entry in document.items():
         shape = tuple(entry["shape"])
         if name not in _SHAPES or entry["dtype"] not in _TYPES:
-            raise Fault("it holds something that is no part of a model")
+            raise Fault("it holds something that is not part of a model")
         if not shape or not all(type(size) is int and size > 0 for size in shape):
-            raise Fault(f"{name} has no proper shape")
+            raise Fault(f"{name} has an invalid shape")
         specs[name] = _Spec(entry["dtype"], shape)
     return specs, manifest, digest
 
@@ -292,18 +333,27 @@ def _tensor(stream: BufferedReader, spec: _Spec) -> Array:
 def _model(record: Record, tensors: dict[str, Array]) -> Model:
     u, v, j = (tensors[name] for name in _STATE)
     state = State(u, v, j, record.epoch, record.seconds, record.objective, tensors.get("lengths"))
-    parts: dict[str, Any] = {name: tensors[name] for name in _KERNEL if name in tensors}
-    kernel = KernelPart(**parts) if record.settings.uses_kernel else None
-    with np.errstate(all="ignore"):  # numbers too large to be squared end in what is checked below
-        known = (
-            TrainingExamples(record.labels, record.levels, tensors[_KNOWN])
-            if record.labels
-            else None
-        )
-        model = Model(
-            *(record.settings, record.grid, state, record.end, record.steps),
-            *(tensors.get("offset"), kernel, record.dataset, known),
-        )
-    if not np.isfinite(model.basis).all():
+    kernel = None
+    if record.settings.uses_kernel:
+        parts: dict[str, Any] = {name: tensors[name] for name in _KERNEL}
+        kernel = KernelPart(**parts)
+    known = None
+    if record.labels:
+        known = TrainingExamples(record.labels, record.levels, tensors[_DESCRIPTORS])
+    model = Model(
+        settings=record.settings,
+        grid=record.grid,
+        state=state,
+        end=record.end,
+        steps=record.steps,
+        offset=tensors.get("offset"),
+        kernel=kernel,
+        dataset=record.dataset,
+        known=known,
+    )
+    # Numbers that are too large to be squared leave a basis that is not finite.
+    with np.errstate(all="ignore"):
+        is_finite = np.isfinite(model.basis).all()
+    if not is_finite:
         raise Fault("its basis cannot be orthonormalised")
     return model

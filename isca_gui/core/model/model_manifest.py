@@ -1,4 +1,4 @@
-"""All of a model that is no tensor, as the JSON document inside its file."""
+"""The manifest of a model file: all of a model that is not a tensor, as a JSON document."""
 
 from __future__ import annotations
 
@@ -22,15 +22,18 @@ from isca_gui.core.storage.json_types import Fault, has_type, is_finite, refuse_
 if TYPE_CHECKING:
     from isca_gui.core.model.model import Model
 
-MOST_STEPS = 100_000  # a longer history is thinned out evenly: a header has its limits
+# A longer history is thinned out evenly, because the header of a file is limited.
+MOST_STEPS = 100_000
 MOST_PICTURES = 1_000_000
-_MOST_EPOCHS, _MOST_SECONDS = 1_000_000, 1e10  # three hundred years
+_MOST_EPOCHS = 1_000_000
+# Three hundred years.
+_MOST_SECONDS = 1e10
 _ENDS = (CONVERGED, MAX_EPOCHS, STOPPED)
 
 
 @dataclass(frozen=True)
 class Record:
-    """All of a model that is no tensor."""
+    """All of a model that is not a tensor."""
 
     settings: TrainingSettings
     grid: BlockGrid
@@ -40,18 +43,21 @@ class Record:
     objective: float
     steps: tuple[Step, ...]
     dataset: str
-    labels: tuple[str, ...]  # of the training pictures; empty if the model does not remember them
+    labels: tuple[str, ...]  # of the training pictures; empty if the model does not keep them
     levels: tuple[float, ...]
 
 
 def write(model: Model) -> str:
-    """Give the document of a model as JSON."""
+    """Return the manifest of a model as JSON."""
     return json.dumps(_manifest(model), separators=(",", ":"), allow_nan=False, default=_plain)
 
 
 def _manifest(model: Model) -> dict[str, object]:
-    state, settings = model.state, model.settings
+    state = model.state
+    settings = model.settings
+    # Counted from the end, so that the last step is always kept.
     stride = max(1, math.ceil(len(model.steps) / MOST_STEPS))
+    steps = model.steps[::-1][::stride][::-1]
     return {
         "program": f"ISCA Studio {isca_gui.__version__}",
         "method": settings.method,
@@ -61,9 +67,7 @@ def _manifest(model: Model) -> dict[str, object]:
         "epoch": state.epoch,
         "seconds": state.seconds,
         "objective": state.objective if math.isfinite(state.objective) else None,
-        "steps": [
-            _step_document(step) for step in model.steps[::-1][::stride][::-1]
-        ],  # the last is kept
+        "steps": [_step_document(step) for step in steps],
         "dataset": model.dataset,
         "labels": model.known.labels if model.known is not None else (),
         "levels": model.known.levels if model.known is not None else (),
@@ -75,28 +79,31 @@ def _document(value: TrainingSettings | BlockGrid | Step) -> dict[str, Any]:
 
 
 def _step_document(step: Step) -> dict[str, Any]:
-    """Describe a step without its copy of the basis; JSON has no NaN, so an unknown gradient is null."""
+    """Return a step without its copy of the basis.
+
+    JSON has no NaN, so an unknown gradient is null.
+    """
     document = _document(step)
     del document["basis"]
     return document | {"gradient": step.gradient if math.isfinite(step.gradient) else None}
 
 
 def _plain(value: object) -> object:
-    """Turn a number of NumPy's into one of Python's."""
+    """Return a NumPy number as one of Python's."""
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{type(value).__name__} cannot be written")
 
 
 def read(manifest: str) -> Record:
-    """Read and check the manifest."""
+    """Return the record in a manifest; raises Fault for anything that is wrong with it."""
     document = json.loads(manifest, parse_constant=refuse_constant)
     if json.dumps(document, separators=(",", ":")) != manifest:
         raise Fault("its manifest is not as this program writes it")
     if set(document) != {"program", "method", *(field.name for field in fields(Record))}:
-        raise Fault("its manifest lacks something or says too much")
+        raise Fault("its manifest lacks something or holds too much")
     if not all(isinstance(document[name], list) for name in ("steps", "labels", "levels")):
-        raise Fault("its manifest has no list where one belongs")
+        raise Fault("its manifest lacks a list where one belongs")
     settings = TrainingSettings(**_typed(TrainingSettings, document["settings"]))
     grid = BlockGrid(**_typed(BlockGrid, document["grid"]))
     if document["method"] != settings.method or grid.side != settings.block:
@@ -120,51 +127,53 @@ def read(manifest: str) -> Record:
 
 def _check_record(record: Record) -> None:
     if record.end not in _ENDS:
-        raise Fault(f"a training does not end as '{record.end}'")
+        raise Fault(f"a training cannot end as '{record.end}'")
     if type(record.epoch) is not int or record.epoch > _MOST_EPOCHS:
-        raise Fault("it tells no proper epoch")
-    if type(record.objective) not in (int, float) or not (
-        is_finite(record.objective) or record.objective == math.inf
-    ):
-        raise Fault("its objective is no number")
+        raise Fault("its epoch is not valid")
+    is_number = type(record.objective) in (int, float)
+    if not is_number or not (is_finite(record.objective) or record.objective == math.inf):
+        raise Fault("its objective is not a number")
     if type(record.seconds) not in (int, float) or not 0 <= record.seconds <= _MOST_SECONDS:
-        raise Fault("it tells no proper time")
+        raise Fault("its training time is not valid")
     epochs = [0, *(step.epoch for step in record.steps)]
     if not all(before < after for before, after in pairwise(epochs)) or epochs[-1] > record.epoch:
         raise Fault("its epochs are not in order")
     if not re.fullmatch(r"([0-9a-f]{64})?", record.dataset):
-        raise Fault("it does not name its dataset properly")
+        raise Fault("the digest of its dataset is not valid")
 
 
 def _check_pictures(record: Record) -> None:
-    labels, levels = record.labels, record.levels
+    labels = record.labels
+    levels = record.levels
     if labels and (labels[0] != ORIGINAL or labels.count(ORIGINAL) > 1):
-        raise Fault("the first of its training pictures is not the original, or another one is")
+        raise Fault("the first of its training pictures, and only that, must be the original")
     if len(labels) != len(levels) or len(labels) > MOST_PICTURES:
-        raise Fault("labels and levels of its training pictures do not fit each other")
+        raise Fault("labels and levels of its training pictures do not match")
     if not all(type(label) is str for label in labels):
-        raise Fault("a label of its training pictures is no text")
+        raise Fault("a label of its training pictures is not text")
     for label in dict.fromkeys(labels):
         try:
             check_label(label)
         except ValueError as error:
             raise Fault(f"{error}") from None
     if not all(type(level) in (int, float) and 0 <= level <= HIGHEST_MSE for level in levels):
-        raise Fault("a level of its training pictures is no MSE")
+        raise Fault("a level of its training pictures is not an MSE")
 
 
 def _step(document: dict[str, Any]) -> Step:
-    unknown = {"gradient": 0.0} if document["gradient"] is None else {}
-    values = _typed(Step, document | unknown, leave="basis")
-    return Step(**values | {"gradient": math.nan} if unknown else values)
+    if document["gradient"] is None:
+        # NaN is what the gradient is, but not a number that the check of types would allow.
+        values = _typed(Step, document | {"gradient": 0.0}, leave="basis")
+        return Step(**values | {"gradient": math.nan})
+    return Step(**_typed(Step, document, leave="basis"))
 
 
 def _typed(kind: type, document: dict[str, Any], leave: str = "") -> dict[str, Any]:
-    """Check that a document has a value of the right type for each field of a dataclass, and no other."""
+    """Return a document, checked to have a value of the right type for each field and no other."""
     wanted = {field.name: field for field in fields(kind) if field.name != leave}
     if set(document) != set(wanted):
-        raise Fault(f"{kind.__name__} lacks something or says too much")
+        raise Fault(f"{kind.__name__} lacks something or holds too much")
     for name, value in document.items():
         if not has_type(wanted[name], value):
-            raise Fault(f"{name} of {kind.__name__} is not what it should be")
+            raise Fault(f"{name} of {kind.__name__} has a value of the wrong type")
     return document

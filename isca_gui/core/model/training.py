@@ -1,4 +1,4 @@
-"""From a dataset and settings to a model: one generator for all methods and solvers."""
+"""Train a model on a dataset: one generator for all methods and solvers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isca_gui.core.pictures.blocks import BlockGrid
 from isca_gui.core.settings import SettingsError
 from isca_gui.core.solvers import admm, baselines, compiled_loops, direct
 from isca_gui.core.solvers.problem import kernel_problem, linear_problem
-from isca_gui.core.solvers.steps import CONVERGED, STOPPED, Cancelled, State, Step
+from isca_gui.core.solvers.steps import STOPPED, Cancelled, State, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -30,15 +30,30 @@ SOLVERS = {"admm": admm.iterate, "direct": direct.iterate}
 
 
 def train(
-    dataset: Dataset, settings: TrainingSettings, threads: int | None = None, resume: Model | None = None,
+    dataset: Dataset,
+    settings: TrainingSettings,
+    threads: int | None = None,
+    resume: Model | None = None,
     due: Callable[[], bool] | None = None,
-) -> Generator[Reports, bool | None, Model]:  # fmt: skip
-    """Train a model; answer any report with True to stop and keep the model of the last whole epoch.
+) -> Generator[Reports, bool | None, Model]:
+    """Train a model; send True after any report to stop and keep that of the last whole epoch.
 
-    Before there is one, stopping raises `Cancelled`. With `resume`, go on from where that model stands, up to
-    the epochs of `settings`; the result is the same, bit by bit, as that of one uninterrupted training. `due`
-    is asked after every epoch; where it says so, a copy of the `State` is reported, from which `restored`
-    makes a model after a crash.
+    Before there is one, stopping raises `Cancelled`.
+
+    Parameters
+    ----------
+    dataset
+        The reference and its distorted copies.
+    settings
+        How to train.
+    threads
+        How many threads to use; None takes one per core. The result does not depend on it.
+    resume
+        A model to go on from, up to the epochs of `settings`. The result is the same, bit by bit,
+        as that of one uninterrupted training.
+    due
+        Asked after every epoch; if it returns True, a copy of the `State` is reported, from which
+        `restored` makes a model after a crash.
     """
     settings = settings.resolved()
     height, width = dataset.reference.shape
@@ -47,7 +62,10 @@ def train(
     try:
         digest = yield from _in_background(dataset.digest)
         if resume is not None:
-            check_resume(resume, settings, digest)
+            same = resume.dataset == digest
+            mismatch = resume.training_mismatch(settings, same_dataset=same)
+            if mismatch:
+                raise SettingsError(f"the model cannot be resumed: {mismatch}")
         if settings.method in ("isca", "kernel-isca") and settings.solver == "admm":
             yield from _in_background(
                 lambda: compiled_loops.prepare(settings.components, settings.precision)
@@ -67,7 +85,8 @@ def train(
             model = Model(
                 settings, grid, result.state, result.end, steps, kernel=part, dataset=digest
             )
-        del problem  # large, and no longer needed
+        # The blocks of all pictures take more memory than anything else.
+        del problem
         levels = tuple(entry.achieved_mse for entry in dataset.entries)
         if model.end == STOPPED:
             later = partial(describe, model, dataset.pictures)
@@ -81,7 +100,7 @@ def train(
 def problem_for(
     dataset: Dataset, settings: TrainingSettings, workers: Workers
 ) -> Generator[Tick, bool | None, Problem]:
-    """Make what the solvers work on."""
+    """Return what the solvers work on: the blocks of all pictures, or their kernels."""
     height, width = dataset.reference.shape
     grid = BlockGrid(height, width, settings.block)
     if settings.uses_kernel:
@@ -96,38 +115,28 @@ def problem_for(
 def restored(
     dataset: Dataset, settings: TrainingSettings, state: State, steps: tuple[Step, ...]
 ) -> Generator[Reports, bool | None, Model]:
-    """Make the model of a training that broke off after `state` was reported; it can be resumed."""
+    """Return the model of a training that broke off after `state` was reported.
+
+    It is as if that training had been stopped then, so it can be resumed.
+
+    Parameters
+    ----------
+    dataset, settings
+        What the training was started with.
+    state
+        The last state that it reported.
+    steps
+        Its reports up to that state.
+    """
     settings = settings.resolved()
     height, width = dataset.reference.shape
     grid = BlockGrid(height, width, settings.block)
     digest = yield from _in_background(dataset.digest)
     known = Model(settings, grid, state, STOPPED, steps, dataset=digest)
-    there = replace(
-        settings, epochs=state.epoch
-    )  # nothing is left to be done but what follows the last epoch
-    model = yield from train(dataset, there, resume=known)
+    # Resumed at its last epoch, the training only does what follows the epochs.
+    no_more_epochs = replace(settings, epochs=state.epoch)
+    model = yield from train(dataset, no_more_epochs, resume=known)
     return replace(model, settings=settings, end=STOPPED)
-
-
-def check_resume(model: Model, settings: TrainingSettings, digest: str) -> None:
-    """Refuse to go on with other data or other settings than a model was trained with."""
-    if settings.method not in ("isca", "kernel-isca"):
-        raise SettingsError(f"{settings.method} has no epochs to resume; train it anew")
-    if model.dataset != digest:
-        raise SettingsError("the model to resume was trained on another dataset")
-    free = {"epochs", "tolerance", "keep_every"}
-    old, new = vars(model.settings), vars(settings)
-    other = [name for name in old if name not in free and old[name] != new[name]]
-    if other:
-        raise SettingsError(f"the model to resume was trained with another {', '.join(other)}")
-    new_tolerance, old_tolerance = (
-        settings.resolved().tolerance or 0.0,
-        model.settings.tolerance or 0.0,
-    )
-    if model.end == CONVERGED and new_tolerance >= old_tolerance:
-        raise SettingsError(
-            "the model to resume has converged; say --tol with a lower number to go on"
-        )
 
 
 def _in_background(work: Callable[[], Answer]) -> Generator[Tick, bool | None, Answer]:
@@ -139,9 +148,12 @@ def _in_background(work: Callable[[], Answer]) -> Generator[Tick, bool | None, A
 
 
 def _solve(
-    problem: Problem, settings: TrainingSettings, workers: Workers, resume: Model | None,
+    problem: Problem,
+    settings: TrainingSettings,
+    workers: Workers,
+    resume: Model | None,
     due: Callable[[], bool] | None,
-) -> Generator[Reports, bool | None, Result]:  # fmt: skip
+) -> Generator[Reports, bool | None, Result]:
     if settings.method == "kernel-pca":
         return (yield from baselines.kernel_pca(problem, settings, workers))
     if settings.method == "random":

@@ -1,7 +1,8 @@
-"""Where a training under way stands, as a file to go on from after a crash.
+"""The state of a training in progress, as a file to go on from after a crash.
 
-Not a model file: it is written every half minute, so what can be worked out anew (a kernel model's training
-pictures and Θ, all descriptors) is left out. A ZIP archive of arrays, written whole or not at all.
+It is not a model file: it is written every half minute, so what can be worked out again (a kernel
+model's training pictures and Θ, all descriptors) is left out. It is a ZIP archive of arrays,
+written whole or not at all.
 """
 
 from __future__ import annotations
@@ -39,20 +40,21 @@ class SnapshotError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """A training under way: its number and name, the picture's shape, and all that it needs to go on."""
+    """A training in progress: its run's number and name, and all that it needs to go on."""
 
     number: int
     name: str
-    shape: tuple[int, int]
+    shape: tuple[int, int]  # height and width of the reference
     settings: TrainingSettings
     state: State
     steps: tuple[Step, ...]
-    dataset: str = ""  # digest of the training data, if it is known
+    dataset: str = ""  # digest of the training data, if known
 
 
 def save(path: str | os.PathLike[str], snapshot: Snapshot) -> None:
-    """Write a snapshot atomically; raises OSError where that cannot be done."""
-    state, settings = snapshot.state, snapshot.settings.resolved()
+    """Write a snapshot atomically; raises OSError if it cannot be written."""
+    state = snapshot.state
+    settings = snapshot.settings.resolved()
     grid = BlockGrid(*snapshot.shape, settings.block)
     steps = tuple(step for step in snapshot.steps if step.epoch <= state.epoch)
     model = Model(settings, grid, state, STOPPED, steps, dataset=snapshot.dataset)
@@ -65,18 +67,20 @@ def save(path: str | os.PathLike[str], snapshot: Snapshot) -> None:
         np.savez(stream, about=text, **arrays)
 
 
-# What comes of a file whose bytes are not what they were.
+# What NumPy, zipfile and our own reading raise for a file with altered bytes.
 _DAMAGED = (
-    *(
-        ValueError,
-        KeyError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-        EOFError,
-        NotImplementedError,
-    ),
-    *(RuntimeError, SyntaxError, tokenize.TokenError, zipfile.BadZipFile, zlib.error),
+    AttributeError,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    RecursionError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
 )
 
 
@@ -89,16 +93,14 @@ def load(path: str | os.PathLike[str]) -> Snapshot:
         reason: object = error.strerror or error
     except _DAMAGED as error:
         reason = error if isinstance(error, Fault | SettingsError) else "its contents make no sense"
-    raise SnapshotError(
-        f"Cannot read '{os.fspath(path)}', a training that was under way: {reason}."
-    )
+    raise SnapshotError(f"Cannot read the interrupted training '{os.fspath(path)}': {reason}.")
 
 
 def _read(arrays: dict[str, NDArray[Any]]) -> Snapshot:
     about = json.loads(arrays["about"].tobytes().decode("ascii"))
     record = model_manifest.read(about["model"])
     if type(about["number"]) is not int or about["number"] < 1 or type(about["name"]) is not str:
-        raise Fault("it names no run")
+        raise Fault("it does not name its run")
     u, v, j = (arrays[name] for name in _ARRAYS)
     lengths = arrays.get("lengths")
     fits = u.ndim == 3 and u.shape == v.shape == j.shape
@@ -106,13 +108,18 @@ def _read(arrays: dict[str, NDArray[Any]]) -> Snapshot:
         raise Fault("its arrays do not fit its settings")
     if lengths is not None and lengths.shape != (len(u),):
         raise Fault("its lengths do not fit its blocks")
-    given = (u, v, j) if lengths is None else (u, v, j, lengths)
-    if not all(
-        np.issubdtype(each.dtype, np.floating) and np.isfinite(each).all() for each in given
-    ):
-        raise Fault("it holds numbers that are not finite")
+    for array in (u, v, j, lengths):
+        if array is None:
+            continue
+        if not np.issubdtype(array.dtype, np.floating) or not np.isfinite(array).all():
+            raise Fault("it holds numbers that are not finite")
     state = State(u, v, j, record.epoch, record.seconds, record.objective, lengths)
-    shape = record.grid.height, record.grid.width
     return Snapshot(
-        about["number"], about["name"], shape, record.settings, state, record.steps, record.dataset
+        number=about["number"],
+        name=about["name"],
+        shape=(record.grid.height, record.grid.width),
+        settings=record.settings,
+        state=state,
+        steps=record.steps,
+        dataset=record.dataset,
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
+from isca_gui.core.distortion.distortions import UNDECIDED_LABEL
 from isca_gui.core.paper.plan import PRINTED
 from isca_gui.core.paper.results import printed_score, score_of
-from isca_gui.core.recognition.recogniser import UNDECIDED_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isca_gui.core.distortion.distortions import DISTORTIONS, ORIGINAL
+from isca_gui.core.distortion.distortions import DISTORTIONS, ORIGINAL, UNDECIDED_LABEL
 from isca_gui.core.pictures import ssim
-from isca_gui.core.recognition.recogniser import UNDECIDED_LABEL
 from isca_gui.core.storage import files
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ import io
 import json
 from typing import TYPE_CHECKING
 
+from isca_gui.core.distortion.distortions import UNDECIDED_LABEL
 from isca_gui.core.paper import figures, report
 from isca_gui.core.paper.plan import PRINTED, TEST_LABELS, TEST_MSE, letter
 from isca_gui.core.paper.results import CURVES, document, printed_score, score_of
 from isca_gui.core.paper.stage_cache import FIGURES, REPORT, RESULTS, TABLES, PaperError, remove
 from isca_gui.core.progress import Progress
-from isca_gui.core.recognition.recogniser import UNDECIDED_LABEL
 from isca_gui.core.storage import files
 
 if TYPE_CHECKING:

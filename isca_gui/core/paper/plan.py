@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from isca_gui.core.distortion.distortions import DISTORTIONS, ORIGINAL
-from isca_gui.core.recognition.recogniser import UNDECIDED_LABEL
+from isca_gui.core.distortion.distortions import DISTORTIONS, ORIGINAL, UNDECIDED_LABEL
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 
 if TYPE_CHECKING:

@@ -7,12 +7,11 @@ import html
 from typing import TYPE_CHECKING
 
 import isca_gui
-from isca_gui.core.distortion.distortions import DISTORTIONS, ORIGINAL, TABLE
+from isca_gui.core.distortion.distortions import DISTORTIONS, ORIGINAL, TABLE, UNDECIDED_LABEL
 from isca_gui.core.paper import explanations
 from isca_gui.core.paper.figures import colour
 from isca_gui.core.paper.plan import PRINTED, TEST_LABELS, TEST_MSE, Vote, letter
 from isca_gui.core.paper.results import Score, printed_score, score_of
-from isca_gui.core.recognition.recogniser import UNDECIDED_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

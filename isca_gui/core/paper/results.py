@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from isca_gui.core.distortion.dataset import Dataset
     from isca_gui.core.recognition.evaluation import LeaveOneOut
-    from isca_gui.core.recognition.recogniser import Verdict
+    from isca_gui.core.recognition.verdict import Verdict
 
 SCHEMA = 1
 CURVES = ("epoch", "error", "objective", "primal", "dual")

@@ -1,4 +1,4 @@
-"""Many pictures recognised one after another: on all threads, in order, with a few in memory at a time."""
+"""Recognise many picture files on all threads, in order, with a few in memory at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from isca_gui.core.distortion.dataset_folder import PICTURE_SUFFIXES
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.pictures.image import ImageError
-from isca_gui.core.recognition.recogniser import FIT_ADVICE, RecognitionError, sizes
+from isca_gui.core.recognition.recogniser import FIT_ADVICE, RecognitionError, size_mismatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
@@ -28,13 +28,15 @@ if TYPE_CHECKING:
     Result = TypeVar("Result")
 
 FITS = ("refuse", "resize", "crop")
-_PER_THREAD = 2  # pictures under way or waiting to be taken, per thread
-_GLANCE = 0.05  # seconds between two moments at which a signal is seen while waiting
+# Pictures per thread that are being worked on or waiting to be taken.
+_PER_THREAD = 2
+# Python handles signals between two waits, so a wait is cut into pieces of so many seconds.
+_WAIT_SECONDS = 0.05
 
 
 @dataclass(frozen=True, eq=False)
 class FileResult:
-    """What came of one picture file: a recognition, or the reason why there is none.
+    """The result for one picture file: a recognition, or the reason why there is none.
 
     `picture` is what was recognised, `width` and `height` are those of the file.
     """
@@ -48,7 +50,7 @@ class FileResult:
 
 
 def pictures_in(name: str) -> list[str]:
-    """Give the pictures behind a name: those right inside a folder, sorted; else the name itself."""
+    """Return the pictures that a name stands for: those in a folder, sorted, or the name itself."""
     if name.startswith(samples.PREFIX) or not os.path.isdir(name):
         return [name]
     try:
@@ -58,7 +60,9 @@ def pictures_in(name: str) -> list[str]:
     paths = [os.path.join(name, each) for each in inside]
     found = [path for path in paths if _ending(path) in PICTURE_SUFFIXES and _may_be_read(path)]
     if not found:
-        raise ImageError(f"Folder '{name}' holds no pictures. Choose another, or name the files.")
+        raise ImageError(
+            f"Folder '{name}' holds no pictures. Choose another folder or name the files."
+        )
     return found
 
 
@@ -67,25 +71,24 @@ def _ending(path: str) -> str:
 
 
 def _may_be_read(path: str) -> bool:
-    """Take files, and links that lead nowhere: of those it is told when they are read, beside the others."""
+    """Whether a path is a file, or a broken link: reading that gives an error beside the others."""
     return os.path.isfile(path) or (os.path.islink(path) and not os.path.exists(path))
 
 
 def fit(picture: Picture, height: int, width: int, how: str = "refuse") -> Picture:
-    """Bring a picture to a size: by Lanczos resampling, by cutting out its middle, or not at all."""
+    """Return a picture brought to a size: resized (Lanczos), cropped to its middle, or refused."""
     if picture.shape == (height, width):
         return picture
     if how == "resize":
         scaled = Image.fromarray(picture).resize((width, height), Image.Resampling.LANCZOS)
         return np.clip(np.asarray(scaled, np.float32), 0, 1)
-    both = sizes(picture, height, width)
+    both = size_mismatch(picture, height, width)
     if how != "crop":
         raise RecognitionError(f"{both}. {FIT_ADVICE}")
     if picture.shape[0] < height or picture.shape[1] < width:
-        raise RecognitionError(
-            f"{both}: it is too small to be cropped. Let it be enlarged (--resize)."
-        )
-    top, left = (picture.shape[0] - height) // 2, (picture.shape[1] - width) // 2
+        raise RecognitionError(f"{both}: it is too small to be cropped. Enlarge it with --resize.")
+    top = (picture.shape[0] - height) // 2
+    left = (picture.shape[1] - width) // 2
     return np.ascontiguousarray(picture[top : top + height, left : left + width])
 
 
@@ -99,27 +102,41 @@ def recognise_files(
     then: Callable[[FileResult], object] | None = None,
     threads: int | None = None,
 ) -> Generator[FileResult, None, None]:
-    """Recognise picture files (or sample:NAME); a bad one gives an answer with an error.
+    """Recognise picture files (or sample:NAME); a bad one yields a result with an error.
 
-    `then` is called with every recognition on the thread that made it, to draw it or write it; an
-    `ImageError` of it is the error of that picture.
+    Parameters
+    ----------
+    recogniser
+        What recognises them.
+    names
+        Files, or names of samples.
+    rule
+        One of `RULES`, by which the verdict is found.
+    how
+        One of `FITS`: what is done with a picture of another size.
+    value_range
+        The sample values that stand for black and white.
+    then
+        Called with every result on the thread that made it, to draw or write it; an `ImageError`
+        that it raises becomes the error of that picture.
+    threads
+        How many threads to use; None takes one per core.
     """
     grid = recogniser.model.grid
-    recogniser.neighbours.prepare()  # once, before the threads start
+    recogniser.neighbours.prepare()
 
     def one(name: str) -> FileResult:
         try:
             picture = image.read(samples.resolve(name), value_range=value_range)
             height, width = picture.shape
             fitted = fit(picture, grid.height, grid.width, how)
-            answer = FileResult(name, fitted, recogniser.recognise(fitted, rule), width, height)
+            found = FileResult(name, fitted, recogniser.recognise(fitted, rule), width, height)
             if then is not None:
-                then(answer)
+                then(found)
         except (ImageError, RecognitionError, MemoryError) as error:
-            return FileResult(
-                name, error=str(error) or "There is not enough memory for this picture."
-            )
-        return answer
+            reason = str(error) or "There is not enough memory for this picture."
+            return FileResult(name, error=reason)
+        return found
 
     yield from stream(one, names, threads)
 
@@ -127,10 +144,10 @@ def recognise_files(
 def stream(
     work: Callable[[Item], Result], items: Iterable[Item], threads: int | None = None
 ) -> Generator[Result, None, None]:
-    """Call work(item) on all threads and give the results in order.
+    """Call work(item) on all threads and yield the results in order.
 
-    No more than two items per thread are under way or waiting to be taken: whoever takes slowly is waited
-    for. Closing the generator ends the threads.
+    No more than two items per thread are in progress or waiting to be taken, so a slow consumer
+    slows the work down instead of filling the memory. Closing the generator ends the threads.
     """
     count = threads or os.cpu_count() or 1
     waiting: deque[Future[Result]] = deque()
@@ -149,6 +166,6 @@ def stream(
 
 def _taken(waiting: deque[Future[Result]]) -> Result:
     first = waiting.popleft()
-    while wait([first], timeout=_GLANCE).not_done:
+    while wait([first], timeout=_WAIT_SECONDS).not_done:
         pass
     return first.result()

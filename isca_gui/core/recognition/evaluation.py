@@ -1,4 +1,4 @@
-"""How good a model is: leave-one-out over its training pictures, and pictures that it has never seen."""
+"""How good a model is: leave-one-out accuracy, and pictures that it has never seen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from isca_gui.core.distortion.distortions import (
 from isca_gui.core.distortion.strength_search import UnreachableError
 from isca_gui.core.parallel import Workers
 from isca_gui.core.progress import Progress
-from isca_gui.core.recognition.recogniser import UNLIKE, Recogniser
+from isca_gui.core.recognition.recogniser import Recogniser
+from isca_gui.core.recognition.verdict import UNUSUAL_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -28,23 +29,25 @@ if TYPE_CHECKING:
 
     from isca_gui.core.distortion.distortions import Picture
     from isca_gui.core.model.model import Model
-    from isca_gui.core.recognition.recogniser import Recognition, Verdict
+    from isca_gui.core.recognition.verdict import Verdict
 
     Result = TypeVar("Result")
 
-PAPER_LEVELS = (45.0, 900.0)  # MSE: the range that the paper trains
-# A mixture's first part is made first. The paper blurs and compresses before it adds noise or light; the
-# other way round, blur and JPEG would wipe out the noise that is to be found.
+# The range of the MSE that the paper trains.
+PAPER_LEVELS = (45.0, 900.0)
+# A mixture's first part is made first. The paper blurs and compresses before it adds noise or
+# light; the other way round, blur and JPEG would wipe out the noise that is to be found.
 MIXING_ORDER = ("blur", "jpeg", "impulse", "gaussian-noise", "luminance", "contrast")
 
 
 @dataclass(frozen=True, eq=False)
 class LeaveOneOut:
-    """Every training picture recognised with all others.
+    """Every training picture recognised by all others.
 
-    `confusion` counts pictures: rows are true labels, columns the verdicts in the same order, and undecided
-    last. `accuracy` is over the distorted pictures: the reference is alone in its class and cannot be found
-    without itself. `block_accuracy` is the share of their blocks that vote for the true class.
+    `confusion` counts pictures: rows are true labels, columns the verdicts in the same order, and
+    undecided last. `accuracy` is over the distorted pictures: the reference is alone in its class
+    and cannot be found without itself. `block_accuracy` is the share of their blocks that vote for
+    the true class.
     """
 
     classes: tuple[str, ...]
@@ -57,16 +60,16 @@ class LeaveOneOut:
 
 @dataclass(frozen=True)
 class Trial:
-    """A fresh picture: what is to be made of the reference, with what noise."""
+    """A fresh picture to be made of the reference: its label, its MSE and the seed of its noise."""
 
     label: str
-    level: float  # MSE; a strength for what is not in the table of distortions
+    level: float  # MSE; for untrained damage the strength
     seed: int
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a trial."""
+    """The MSE of the picture that a trial made, and the verdict on it."""
 
     trial: Trial
     achieved: float  # MSE
@@ -75,19 +78,20 @@ class Outcome:
 
 @dataclass(frozen=True)
 class FreshScores:
-    """How pictures never trained on were recognised: shares 0 … 1, higher is better unless said otherwise."""
+    """How well pictures that were never trained on are recognised.
+
+    Shares are from 0 to 1, and higher is better unless said otherwise.
+    """
 
     outcomes: tuple[Outcome, ...]
-    unreachable: int
+    unreachable: int  # trials that the reference does not allow
     levels: tuple[float, float]  # range of the MSE: that of the training pictures
-    singles: float  # verdict right, one distortion
+    singles: float  # one distortion: the verdict is right
     recall: Mapping[str, float]  # the same per kind
     level_error: float  # median |estimated − true| / true of the MSE; lower is better
     level_correlation: float  # rank correlation of the estimated with the true MSE
-    called_mixtures: float  # single distortions said to be two; lower is better
-    called_unlike: (
-        float  # single distortions said to be unlike anything trained on; lower is better
-    )
+    called_mixtures: float  # one distortion called two; lower is better
+    called_unlike: float  # one distortion not recognised; lower is better
     one_of_two: float  # two distortions: the verdict is one of them
     top_two: float  # two distortions: the two most likely are the two
     pairs: Mapping[str, float]  # the same per pair
@@ -98,13 +102,25 @@ class FreshScores:
 def leave_one_out(
     model: Model, descriptor: str = "extended", rule: str = "evidence", threads: int | None = None
 ) -> Generator[Progress, None, LeaveOneOut]:
-    """Recognise every training picture with all others."""
+    """Recognise every training picture by all others.
+
+    Parameters
+    ----------
+    model
+        A model that holds the descriptors of its training pictures.
+    descriptor
+        One of `DESCRIPTORS`: what the blocks are compared by.
+    rule
+        One of `RULES`, by which the verdicts are found.
+    threads
+        How many threads to use; None takes one per core.
+    """
     recogniser = Recogniser(model, descriptor)
     assert model.known is not None
     labels = model.known.labels
     classes = tuple(dict.fromkeys(labels))
     columns = {name: place for place, name in enumerate((*classes, UNDECIDED_LABEL))}
-    recogniser.neighbours.prepare(leaving_out=True)  # once, before the threads start
+    recogniser.neighbours.prepare(leaving_out=True)
 
     def one(index: int) -> tuple[str, float]:
         found = recogniser.leave_one_out(index, rule)
@@ -117,19 +133,20 @@ def leave_one_out(
     rows = {name: confusion[place] for place, name in enumerate(classes)}
     distorted = [index for index, label in enumerate(labels) if label != ORIGINAL]
     return LeaveOneOut(
-        classes,
-        confusion,
-        tuple(verdict for verdict, _ in results),
-        _mean(results[index][0] == labels[index] for index in distorted),
-        {name: float(row[columns[name]] / row.sum()) for name, row in rows.items()},
-        _mean(results[index][1] for index in distorted),
+        classes=classes,
+        confusion=confusion,
+        verdicts=tuple(verdict for verdict, _ in results),
+        accuracy=_mean(results[index][0] == labels[index] for index in distorted),
+        recall={name: float(row[columns[name]] / row.sum()) for name, row in rows.items()},
+        block_accuracy=_mean(results[index][1] for index in distorted),
     )
 
 
 def trained_levels(model: Model) -> tuple[float, float]:
-    """Give the range of the MSE that a model was trained on, where an answer of it is to be relied on.
+    """Return the range of the MSE that a model was trained on, within which it can be relied on.
 
-    The median over the kinds, rounded: what was reached is not exactly what was asked for.
+    It is the median over the kinds, rounded: training pictures do not have exactly the MSE that
+    was asked for.
     """
     assert model.known is not None
     of_kind: dict[str, list[float]] = {}
@@ -138,20 +155,31 @@ def trained_levels(model: Model) -> tuple[float, float]:
             of_kind.setdefault(label, []).append(level)
     if not of_kind:
         return PAPER_LEVELS
-    low, high = (
-        float(np.median([end(levels) for levels in of_kind.values()])) for end in (min, max)
-    )
+    low = np.median([min(levels) for levels in of_kind.values()])
+    high = np.median([max(levels) for levels in of_kind.values()])
     return float(f"{low:.3g}"), float(f"{high:.3g}")
 
 
-def plan(
+def plan_trials(
     count: int, seed: int, kinds: Sequence[str], levels: tuple[float, float] = PAPER_LEVELS
 ) -> list[Trial]:
-    """Draw trials: every kind and every pair of kinds `count` times, at random levels with new noise."""
+    """Return `count` trials of every kind and every pair of kinds, at random levels with new noise.
+
+    Parameters
+    ----------
+    count
+        Trials per kind and per pair.
+    seed
+        Seed of the levels and of the noise.
+    kinds
+        Distortions of the table.
+    levels
+        Lowest and highest MSE.
+    """
     random = np.random.default_rng([seed, 0xF8E5])
-    ordered = sorted(
-        kinds, key=lambda name: MIXING_ORDER.index(name) if name in MIXING_ORDER else 99
-    )
+    # Kinds that the paper does not mix come last, in the order given.
+    places = {name: place for place, name in enumerate(MIXING_ORDER)}
+    ordered = sorted(kinds, key=lambda name: places.get(name, len(places)))
     labels = [*kinds, *("+".join(pair) for pair in combinations(ordered, 2))]
     return [
         Trial(label, float(random.uniform(*levels)), int(random.integers(2**31)))
@@ -160,16 +188,27 @@ def plan(
     ]
 
 
-def plan_untrained(
+def plan_untrained_trials(
     reference: Picture,
     count: int,
     seed: int,
     levels: tuple[float, float] = PAPER_LEVELS,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[Trial]:
-    """Draw trials of kinds that are in no dataset, at strengths of the same range of MSE.
+    """Return `count` trials of every kind that no dataset trains, within the same range of MSE.
 
-    Once `stop` says so it ends soon, and what it gives means nothing.
+    Parameters
+    ----------
+    reference
+        The picture to damage (height, width); its MSE decides which strengths are taken.
+    count
+        Trials per kind.
+    seed
+        Seed of the strengths and of the noise.
+    levels
+        Lowest and highest MSE.
+    stop
+        Asked now and then; once it is true, this ends soon and the result means nothing.
     """
     random = np.random.default_rng([seed, 0x4E0])
     trials = []
@@ -180,24 +219,7 @@ def plan_untrained(
     return trials
 
 
-def fresh(
-    model: Model,
-    reference: Picture,
-    count: int = 10,
-    seed: int = 1,
-    *,
-    descriptor: str = "extended",
-    rule: str = "evidence",
-    threads: int | None = None,
-) -> Generator[Progress, None, FreshScores]:
-    """Make pictures that the model has never seen and recognise them."""
-    (found,) = yield from fresh_all(
-        [Recogniser(model, descriptor)], reference, count, seed, rule, threads
-    )
-    return found
-
-
-def fresh_all(
+def score_fresh(
     recognisers: Sequence[Recogniser],
     reference: Picture,
     count: int,
@@ -205,15 +227,38 @@ def fresh_all(
     rule: str = "evidence",
     threads: int | None = None,
 ) -> Generator[Progress, None, list[FreshScores]]:
-    """Do the same for several models of one dataset; each picture is made only once."""
+    """Make pictures that some models have never seen and let each model recognise them.
+
+    Parameters
+    ----------
+    recognisers
+        Models of the same dataset.
+    reference
+        The reference that they were trained on (height, width).
+    count
+        Fresh pictures per kind, per pair of kinds and per untrained kind.
+    seed
+        Seed of the fresh pictures.
+    rule
+        One of `RULES`, by which the verdicts are found.
+    threads
+        How many threads to use; None takes one per core.
+
+    Returns
+    -------
+    The scores of each model, in the order of `recognisers`.
+    """
     kinds = [name for name in recognisers[0].neighbours.classes if name in DISTORTIONS]
     levels = trained_levels(recognisers[0].model)
-    trials = plan(count, seed, kinds, levels)
+    trials = plan_trials(count, seed, kinds, levels)
     total = len(trials) + count * len(unseen_damage.UNTRAINED)
     workers = Workers(1)
 
     def measure(*_: int) -> None:
-        trials.extend(plan_untrained(reference, count, seed, levels, lambda: bool(workers.stop[0])))
+        def stopped() -> bool:
+            return bool(workers.stop[0])
+
+        trials.extend(plan_untrained_trials(reference, count, seed, levels, stopped))
 
     try:
         for _ in workers.each(measure, 1, 1):
@@ -221,10 +266,10 @@ def fresh_all(
     finally:
         workers.close()
     for recogniser in recognisers:
-        recogniser.neighbours.prepare()  # once, before the threads start
+        recogniser.neighbours.prepare()
 
     def one(index: int) -> list[Outcome] | None:
-        made = make(reference, trials[index], levels)
+        made = make_picture(reference, trials[index], levels)
         if made is None:
             return None
         picture, achieved = made
@@ -240,19 +285,18 @@ def fresh_all(
     ]
 
 
-def make(
+def make_picture(
     reference: Picture, trial: Trial, levels: tuple[float, float] = PAPER_LEVELS
 ) -> tuple[Picture, float] | None:
-    """Make the picture of a trial, with its MSE; None if the reference cannot be distorted so, or hardly.
+    """Return the picture of a trial and its MSE, or None if the reference does not allow it.
 
     A level beyond what the reference allows is taken as a share of the range that it does allow.
     """
     low, high = levels
     if trial.label in unseen_damage.UNTRAINED:
         picture = unseen_damage.damage(reference, trial.label, trial.level, trial.seed)
-        achieved = mse(
-            picture, reference
-        )  # a page of print has two grey levels: posterised it is the same
+        achieved = mse(picture, reference)
+        # Some damage does next to nothing: a page of black and white is the same when posterised.
         return (picture, achieved) if achieved > low / 10 else None
     level = trial.level
     for _ in range(2):
@@ -271,58 +315,57 @@ def make(
 def summarise(
     outcomes: tuple[Outcome, ...], unreachable: int = 0, levels: tuple[float, float] = PAPER_LEVELS
 ) -> FreshScores:
-    """Work out the figures."""
-    from scipy import stats  # a second to load, and nobody else needs it
+    """Return the scores of some outcomes, of `unreachable` trials and of the range of the MSE."""
+    # SciPy's statistics take a second to load, and nothing else needs them.
+    from scipy import stats
 
     singles = [outcome for outcome in outcomes if outcome.trial.label in DISTORTIONS]
     pairs = [outcome for outcome in outcomes if "+" in outcome.trial.label]
     others = [outcome for outcome in outcomes if outcome.trial.label in unseen_damage.UNTRAINED]
-    usual = list(map(_strangeness, singles))
+    strangeness = [_strangeness(outcome) for outcome in singles]
     true = [outcome.achieved for outcome in singles]
     estimated = [outcome.verdict.severity for outcome in singles]
-    varied = len(set(true)) > 1 and len(set(estimated)) > 1
+    errors = [abs(e - t) / t for e, t in zip(estimated, true, strict=True)]
+    correlation = np.nan
+    if len(set(true)) > 1 and len(set(estimated)) > 1:
+        correlation = float(stats.spearmanr(true, estimated).statistic)
     return FreshScores(
         outcomes=outcomes,
         unreachable=unreachable,
         levels=levels,
         singles=_mean(map(_right, singles)),
         recall=_by_label(singles, _right),
-        level_error=float(
-            np.median([abs(e - t) / t for e, t in zip(estimated, true, strict=True)] or [np.nan])
-        ),
-        level_correlation=float(stats.spearmanr(true, estimated).statistic) if varied else np.nan,
+        level_error=float(np.median(errors or [np.nan])),
+        level_correlation=correlation,
         called_mixtures=_mean(len(outcome.verdict.parts) > 1 for outcome in singles),
         called_unlike=_mean(outcome.verdict.unlike for outcome in singles),
         one_of_two=_mean(_one_of_two(outcome) for outcome in pairs),
         top_two=_mean(map(_both, pairs)),
         pairs=_by_label(pairs, _both),
-        unlike=auroc(usual, list(map(_strangeness, others))),
+        unlike=auroc(strangeness, [_strangeness(outcome) for outcome in others]),
         unlike_by_kind={
-            kind: auroc(usual, [_strangeness(o) for o in others if o.trial.label == kind])
+            kind: auroc(strangeness, [_strangeness(o) for o in others if o.trial.label == kind])
             for kind in dict.fromkeys(outcome.trial.label for outcome in others)
         },
     )
 
 
 def auroc(low: Sequence[float], high: Sequence[float]) -> float:
-    """Give the share of pairs in which the second is above the first; ties count half."""
+    """Return the share of pairs in which the second is above the first; ties count half."""
     if not low or not high:
         return float("nan")
-    first, second = np.asarray(low)[:, None], np.asarray(high)[None]
+    first = np.asarray(low)[:, None]
+    second = np.asarray(high)[None]
     return float((second > first).mean() + (second == first).mean() / 2)
 
 
 def _strangeness(outcome: Outcome) -> float:
-    """Give how unusual a picture is; what is unlike though the original is nearest has no rank of its own."""
+    """Return how unusual a picture is.
+
+    One that no trained distortion fits although the original is nearest has no rank of its own.
+    """
     verdict = outcome.verdict
-    return UNLIKE if verdict.unlike and verdict.label == ORIGINAL else verdict.unusual
-
-
-def mistaken(recognition: Recognition, label: str) -> NDArray[np.bool_]:
-    """Tell which blocks do not vote for a label."""
-    place = recognition.classes.index(label) if label in recognition.classes else -2
-    wrong: NDArray[np.bool_] = recognition.winner != place
-    return wrong
+    return UNUSUAL_LIMIT if verdict.unlike and verdict.label == ORIGINAL else verdict.unusual
 
 
 def _right(outcome: Outcome) -> bool:
@@ -334,8 +377,9 @@ def _both(outcome: Outcome) -> bool:
 
 
 def _one_of_two(outcome: Outcome) -> bool:
-    """Tell whether a verdict names nothing but what is there; a class of both together does."""
-    named, there = parts_of(outcome.verdict.label), parts_of(outcome.trial.label)
+    """Whether a verdict names nothing but what is there, be it one part or both."""
+    named = parts_of(outcome.verdict.label)
+    there = parts_of(outcome.trial.label)
     return not outcome.verdict.unlike and set(named) <= set(there)
 
 
@@ -352,7 +396,7 @@ def _mean(values: Iterable[float]) -> float:
 def _all(
     work: Callable[[int], Result], indices: Sequence[int], what: str, threads: int | None
 ) -> Generator[Progress, None, list[Result]]:
-    """Call work(index) for all indices on all threads; results come in their order."""
+    """Call work(index) for all indices on all threads and return the results in their order."""
     workers = Workers(threads)
     results: dict[int, Result] = {}
 

@@ -1,4 +1,4 @@
-"""Make a kernel model smaller: its training pictures in half precision, where no verdict changes."""
+"""Make a kernel model smaller: keep its training pictures in half precision if that is safe."""
 
 from __future__ import annotations
 
@@ -18,20 +18,24 @@ if TYPE_CHECKING:
 
 
 def compacted(model: Model) -> Generator[Progress, None, Model]:
-    """Give the smaller model, or the same one if there is nothing to gain or a verdict would change.
+    """Return the smaller model, or the same one if nothing is gained or a verdict would change.
 
-    Half precision is a sixteenth of a grey level of 8 bits, or less. Every training picture is recognised
-    with all others by both models; what the smaller one compares comes from its own pictures.
+    Half precision is a sixteenth of a grey level of 8 bits, or finer. Both models recognise every
+    training picture by all others; the smaller one compares descriptors of its own pictures.
     """
-    part, known = model.kernel, model.known
+    part = model.kernel
+    known = model.known
     if part is None or known is None or part.pictures.dtype == np.float16:
         return model
     half = replace(model, kernel=replace(part, pictures=part.pictures.astype(np.float16)))
     found = yield from describe_all(half, part.pictures, "making the model smaller")
     half = replace(half, known=replace(known, source=found))
-    before, after = Recogniser(model), Recogniser(half)
+    before = Recogniser(model)
+    after = Recogniser(half)
     for index in range(len(known.labels)):
         yield Progress(index, len(known.labels), "checking the smaller model")
-        if before.leave_one_out(index).verdict.label != after.leave_one_out(index).verdict.label:
+        old = before.leave_one_out(index).verdict
+        new = after.leave_one_out(index).verdict
+        if old.label != new.label:
             return model
     return half

@@ -1,4 +1,4 @@
-"""Methods compared on the same data, always with a random subspace and the plain pixels beside them."""
+"""Compare methods on the same data, always beside a random subspace and the plain pixels."""
 
 from __future__ import annotations
 
@@ -26,19 +26,29 @@ if TYPE_CHECKING:
 
     Result = TypeVar("Result")
 
-RANDOM, PIXELS = "random", "pixels"
-_GLANCE = 0.05  # seconds between two reports of work that has none of its own
-_PARTS = 1000  # of the whole, in the reports of a comparison
-# Seconds of one core for 256×256 pixels and 121 pictures: shares of a progress bar, nothing else.
-_DESCRIBING, _PCA, _KERNEL, _DIRECT, _EPOCH, _KERNEL_EPOCH = 0.4, 0.5, 2.7, 3.1, 0.1, 0.15
-_LEAVING_ONE_OUT, _MAKING, _RECOGNISING = 2.5, 0.03, 0.02
-_PIXELS = 3.0  # times as long, since there are so many more numbers to compare
-_LABELS = 25  # of fresh pictures: six kinds, their pairs, and four that are untrained
+RANDOM = "random"
+PIXELS = "pixels"
+# A comparison reports its progress in this many parts.
+_PARTS = 1000
+# Seconds on one core for 256×256 pixels and 121 pictures. They only divide a progress bar.
+_DESCRIBING = 0.4
+_PCA = 0.5
+_KERNEL = 2.7
+_DIRECT = 3.1
+_EPOCH = 0.1
+_KERNEL_EPOCH = 0.15
+_LEAVING_ONE_OUT = 2.5
+_MAKING = 0.03
+_RECOGNISING = 0.02
+# Recognising by pixels takes this many times as long: there are so many more numbers to compare.
+_PIXELS_FACTOR = 3.0
+# Labels of fresh pictures: six kinds, their fifteen pairs, and four that are untrained.
+_LABELS = 25
 
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One method's line: how long it trained, in seconds, and how well it recognises.
+    """One method's row: how long it trained, in seconds, and how well it recognises.
 
     `fresh` is None where no fresh pictures were asked for.
     """
@@ -60,80 +70,100 @@ def compare(
     rule: str = "evidence",
     threads: int | None = None,
 ) -> Generator[Progress, None, tuple[Row, ...]]:
-    """Train all settings on a dataset, leave each of its pictures out once, recognise the same fresh ones.
+    """Train with all settings, then score leave-one-out and the same fresh pictures.
 
-    The last two rows are `random`, with the components of the first settings, and `pixels`, unless they are
-    among the settings. Settings of the same name are numbered. The reports count thousandths of the whole.
+    The last two rows are `random`, with the components of the first settings, and `pixels`, unless
+    they are among the settings. Settings of the same name are numbered. The reports count
+    thousandths of the whole.
+
+    Parameters
+    ----------
+    dataset
+        What is trained on.
+    settings
+        One row each.
+    fresh_count
+        Fresh pictures per kind, per pair of kinds and per untrained kind; 0 makes none.
+    seed
+        Seed of the fresh pictures.
+    descriptor, rule
+        How pictures are recognised, see `Recogniser`.
+    threads
+        How many threads to use; None takes one per core.
     """
-    first = settings[0] if settings else TrainingSettings()
-    lines: dict[str, TrainingSettings] = {}
-    for each in settings:
-        name, earlier = (
-            name_of(each),
-            sum(name_of(other) == name_of(each) for other in lines.values()),
-        )
-        lines[f"{name} ({earlier + 1})" if earlier else name] = each
-    lines.setdefault(RANDOM, replace(first, method=RANDOM))
-    lines[PIXELS] = pixel_settings(first)
+    lines = _named(settings)
     bar = _Bar(lines, fresh_count)
-    recognisers, found, seconds = [], [], []
+    recognisers = []
+    left_out = []
+    seconds = []
     for name, each in lines.items():
         start = time.perf_counter()
-        train = (
-            train_pixels(dataset, each, threads)
-            if name == PIXELS
-            else _train(dataset, each, threads)
-        )
-        model = yield from bar.follow(train, name, _training_cost(name, each))
+        train = train_pixels if name == PIXELS else _train
+        cost = _training_cost(name, each)
+        model = yield from bar.follow(train(dataset, each, threads), name, cost)
         seconds.append(time.perf_counter() - start)
         task = evaluation.leave_one_out(model, descriptor, rule, threads)
-        found.append((yield from bar.follow(task, name, _leaving_cost(name))))
+        left_out.append((yield from bar.follow(task, name, _leaving_cost(name))))
         if fresh_count:
             recognisers.append(Recogniser(model, descriptor))
     fresh: Sequence[FreshScores | None] = [None] * len(lines)
     if fresh_count:
-        pictures = evaluation.fresh_all(
+        pictures = evaluation.score_fresh(
             recognisers, dataset.reference, fresh_count, seed, rule=rule, threads=threads
         )
         fresh = yield from bar.follow(pictures, "all", bar.rest)
-    rows = zip(lines.items(), seconds, found, fresh, strict=True)
+    rows = zip(lines.items(), seconds, left_out, fresh, strict=True)
     return tuple(Row(name, each, took, left, new) for (name, each), took, left, new in rows)
 
 
+def _named(settings: Sequence[TrainingSettings]) -> dict[str, TrainingSettings]:
+    """Return the settings of all rows by their names, with the two that are always compared."""
+    first = settings[0] if settings else TrainingSettings()
+    lines: dict[str, TrainingSettings] = {}
+    for each in settings:
+        name = name_of(each)
+        earlier = sum(name_of(other) == name for other in lines.values())
+        lines[f"{name} ({earlier + 1})" if earlier else name] = each
+    lines.setdefault(RANDOM, replace(first, method=RANDOM))
+    lines[PIXELS] = pixel_settings(first)
+    return lines
+
+
 def name_of(settings: TrainingSettings) -> str:
-    """Name settings by what sets them apart: `isca`, `isca:direct`, `kernel-isca:rbf`."""
+    """Return what sets settings apart: `isca`, `isca:direct`, `kernel-isca:rbf`."""
     words = [settings.method]
-    words += [settings.kernel] if settings.uses_kernel else []
-    words += ["direct"] if settings.solver == "direct" and settings.method.endswith("isca") else []
+    if settings.uses_kernel:
+        words.append(settings.kernel)
+    if settings.solver == "direct" and settings.method.endswith("isca"):
+        words.append("direct")
     return ":".join(words)
 
 
 def pixel_settings(settings: TrainingSettings) -> TrainingSettings:
-    """Give settings whose subspace is the whole space: as many components as a block has pixels."""
+    """Return settings whose subspace is the whole space: one component per pixel of a block."""
     return replace(settings, method=RANDOM, components=settings.block**2)
 
 
 def train_pixels(
     dataset: Dataset, settings: TrainingSettings, threads: int | None = None
 ) -> Generator[Progress, None, Model]:
-    """Make a model whose U is the identity, so that what it compares are the pixels themselves.
+    """Return a model whose U is the identity, so that it compares the pixels themselves.
 
-    Its extended descriptor's distances are those of the blocks, to the last digit; the structural one leaves
-    out the blocks' means.
+    Its extended descriptor's distances are those of the blocks, to the last digit; the structural
+    one leaves out the blocks' means.
     """
     settings = pixel_settings(settings).resolved()
     height, width = dataset.reference.shape
     grid = BlockGrid(height, width, settings.block)
     identity = np.eye(grid.pixels, dtype=np.float32)
-    u = np.broadcast_to(
-        identity, (grid.count, *identity.shape)
-    )  # no copy: it is the same in every block
+    # The identity is the same in every block, so it is broadcast rather than copied.
+    u = np.broadcast_to(identity, (grid.count, *identity.shape))
     nothing = np.broadcast_to(np.float32(0), u.shape)
+    state = State(u, u, nothing, epoch=1)
     step = Step(1, 0.0, 0.0)
-    model = Model(
-        settings, grid, State(u, u, nothing, epoch=1), CONVERGED, (step,), dataset=dataset.digest()
-    )
-    vars(model)["basis"] = u  # orthonormal already
+    model = Model(settings, grid, state, CONVERGED, (step,), dataset=dataset.digest())
+    # U is orthonormal already; this fills the cache of the property that would work it out.
+    vars(model)["basis"] = u
     found = yield from describe_all(model, dataset.pictures, "describing pixels", threads)
     levels = tuple(entry.achieved_mse for entry in dataset.entries)
     known = TrainingExamples(dataset.labels, levels, found)
@@ -145,7 +175,7 @@ def train_pixels(
 def _train(
     dataset: Dataset, settings: TrainingSettings, threads: int | None
 ) -> Generator[Progress, None, Model]:
-    """Train, reporting whole epochs; what comes before the first and after the last has no length."""
+    """Train a model and report whole epochs; what comes before and after them counts as none."""
     task = training.train(dataset, settings, threads)
     epochs = settings.resolved().epochs or 1
     done = 0
@@ -162,23 +192,23 @@ def _train(
 
 
 class _Bar:
-    """Turns the reports of stages into those of the whole, by what each stage is likely to cost."""
+    """Turns the progress of stages into that of the whole, by what each stage is likely to cost."""
 
     def __init__(self, lines: dict[str, TrainingSettings], fresh_count: int) -> None:
         costs = [_training_cost(name, each) + _leaving_cost(name) for name, each in lines.items()]
-        one = _MAKING + _RECOGNISING * sum(_PIXELS if name == PIXELS else 1 for name in lines)
-        self._total = sum(costs) + _LABELS * fresh_count * one
+        models = len(lines) - 1 + _PIXELS_FACTOR
+        self._total = sum(costs) + _LABELS * fresh_count * (_MAKING + _RECOGNISING * models)
         self._done = 0.0
 
     @property
     def rest(self) -> float:
-        """The cost of all that is not done."""
+        """The cost of all that is still to be done."""
         return self._total - self._done
 
     def follow(
         self, task: Generator[Progress, None, Result], name: str, cost: float
     ) -> Generator[Progress, None, Result]:
-        """Hand on a stage's reports as parts of the whole."""
+        """Yield a stage's progress as parts of the whole and return its result."""
         try:
             while True:
                 report = next(task)
@@ -194,7 +224,6 @@ class _Bar:
 
 
 def _training_cost(name: str, settings: TrainingSettings) -> float:
-    resolved = settings.resolved()
     if name == PIXELS or settings.method == RANDOM:
         return _DESCRIBING
     if settings.method == "pca":
@@ -204,8 +233,9 @@ def _training_cost(name: str, settings: TrainingSettings) -> float:
         return _DESCRIBING + kernel
     if settings.solver == "direct":
         return _DESCRIBING + kernel + _DIRECT
-    return _DESCRIBING + kernel + (resolved.epochs or 1) * (_KERNEL_EPOCH if kernel else _EPOCH)
+    epoch = _KERNEL_EPOCH if settings.uses_kernel else _EPOCH
+    return _DESCRIBING + kernel + (settings.resolved().epochs or 1) * epoch
 
 
 def _leaving_cost(name: str) -> float:
-    return _LEAVING_ONE_OUT * (_PIXELS if name == PIXELS else 1)
+    return _LEAVING_ONE_OUT * (_PIXELS_FACTOR if name == PIXELS else 1)

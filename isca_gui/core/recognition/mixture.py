@@ -1,14 +1,14 @@
-"""Two distortions in one picture: take one of them away again and see whether the rest is better explained.
+"""Find two distortions in one picture: take one away and see whether the rest fits better.
 
-In the space of descriptors, what a distortion does to a block is a step away from the reference. Steps of two
-distortions nearly add up. So for every kind without randomness, at some of its levels, its step is subtracted
-from the picture's points; if what is left lies clearly nearer to the training pictures than the picture
-itself did, over the whole picture, then both that kind and the kind of what is left are in it.
+In the space of descriptors, what a distortion does to a block is a step away from the reference.
+Steps of two distortions nearly add up. So for every kind without randomness, at some of its levels,
+its step is subtracted from the picture's points. If what is left lies clearly nearer to the
+training pictures than the picture itself did, over the whole picture, then both that kind and the
+kind of what is left are in it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,104 +20,128 @@ if TYPE_CHECKING:
 
     from isca_gui.core.recognition.neighbours import Floats, Neighbours
 
-_FIRST_BLOCKS, _BLOCKS = 256, 2048  # samples to choose candidates from, and to judge them by
-_AT_ONCE = 1 << 24  # distances that are worked out at a time
-_CHOSEN = 4  # candidates that are judged
-_EVERY = 2  # levels that are tried
-_GAIN = 0.9  # what is left must be nearer than this share of the picture's own distance
-_LEAST_SHARE = 0.1  # and this share of the blocks must agree on what it is
-# Nor may it be further off than this many times the usual distance of training pictures: two steps fit a
-# negative or plain grey better than one, and explain neither. With 20 levels two distortions leave 2 to 5
-# times that distance, a negative, noise or grey 11 to 150; with 6, 1 to 2 and 3 to 21.
+# Candidates are chosen by their cost on a few blocks and judged by that on more.
+_FIRST_BLOCKS = 256
+_BLOCKS = 2048
+_CHOSEN = 4
+# Distances that are worked out at a time: this bounds the memory.
+_AT_ONCE = 1 << 24
+# Every second level is tried; those between have almost the same step.
+_EVERY = 2
+# What is left must be nearer than this share of the picture's own distance, …
+_GAIN = 0.9
+# … and this share of the blocks must agree on what it is.
+_LEAST_SHARE = 0.1
+# Nor may it be further off than this many times the typical distance of training pictures: two
+# steps fit a negative or plain grey better than one, and explain neither. With 20 levels two
+# distortions leave 2 to 5 times that distance, a negative, noise or grey 11 to 150; with 6, 1 to 2
+# and 3 to 21.
 _FURTHEST = 7.0
-
-
-@dataclass(frozen=True)
-class Mixture:
-    """Two kinds in one picture, the first at this MSE; `gain` is the share of the distance that is left."""
-
-    kinds: tuple[str, str]
-    level: float
-    gain: float
 
 
 class Unmixer:
     """Looks for a second distortion; prepared once for a set of training pictures."""
 
-    def __init__(self, neighbours: Neighbours, levels: NDArray[np.float64]) -> None:
-        self._neighbours, self._levels = neighbours, levels[neighbours.order]
+    def __init__(self, neighbours: Neighbours) -> None:
+        self._neighbours = neighbours
         count = len(neighbours.points)
         self._blocks = np.random.default_rng(0).choice(count, min(count, _BLOCKS), replace=False)
         self._points = neighbours.points[self._blocks]
         self._squares = np.einsum("bnf,bnf->bn", self._points, self._points)
-        self._mixed = [
-            place for place, label in enumerate(neighbours.classes) if len(parts_of(label)) > 1
-        ]
-        self._kinds = [
-            place for place, label in enumerate(neighbours.classes) if _predictable(label)
-        ]
+        classes = list(enumerate(neighbours.classes))
+        self._mixed = [index for index, label in classes if len(parts_of(label)) > 1]
+        self._predictable = [index for index, label in classes if _is_predictable(label)]
 
-    def look(self, points: Floats, leave_out: int | None = None) -> Mixture | None:
-        """Say which two kinds a picture's points (block, number) hold, if two explain it clearly better.
+    def find_pair(self, points: Floats, leave_out: int | None = None) -> tuple[str, str] | None:
+        """Return the two kinds in a picture (block, number), if they explain it clearly better.
 
-        `leave_out` is a training picture that is not to be known; without the reference there are no steps.
+        `leave_out` is a training picture that is not to be known; without the reference there are
+        no steps.
         """
-        classes, order = self._neighbours.classes, self._neighbours.order
-        gone = order == (-1 if leave_out is None else leave_out)
-        steps = [self._neighbours.members(kind, leave_out)[::_EVERY] for kind in self._kinds]
-        candidates = np.concatenate([*steps, np.empty(0, np.intp)])
-        if not len(candidates) or ORIGINAL not in classes or gone[0]:
+        classes = self._neighbours.classes
+        left_out = self._neighbours.order == (-1 if leave_out is None else leave_out)
+        candidates = self._candidates(leave_out)
+        if not len(candidates) or ORIGINAL not in classes or left_out[0]:
             return None
         here = points[self._blocks]
-        rough = self._costs(here, candidates, gone)
+        rough = self._costs(here, candidates, left_out)
         chosen = candidates[np.argsort(rough, kind="stable")[:_CHOSEN]]
-        nearest = self._left(
-            here, np.array([0, *chosen]), _BLOCKS, gone
-        )  # without a step, and with each
+        # The reference comes first: it has no step, so its cost is that of the picture as it is.
+        nearest = self._distances_left(here, np.array([0, *chosen]), _BLOCKS, left_out)
         base, *costs = nearest.min(axis=2).mean(axis=0).tolist()
         best = int(np.argmin(costs))
+        first = int(self._neighbours.class_of[chosen[best]])
+
+        votes = nearest[:, 1 + best].argmin(axis=1)
+        shares = np.bincount(votes, minlength=len(classes)) / len(here)
+        shares[[first, classes.index(ORIGINAL), *self._mixed]] = 0
+        second = int(shares.argmax())
         gain = costs[best] / max(base, 1e-12)
-        first = int(self._neighbours.number[chosen[best]])
-        counts = np.bincount(nearest[:, 1 + best].argmin(axis=1), minlength=len(classes)) / len(
-            here
-        )
-        counts[[first, classes.index(ORIGINAL), *self._mixed]] = 0
-        second = int(counts.argmax())
-        if not gain < _GAIN or counts[second] <= _LEAST_SHARE:
+        # A gain that is not a number is none.
+        if not gain < _GAIN or shares[second] <= _LEAST_SHARE:
             return None
         if costs[best] > _FURTHEST * self._neighbours.median_spacing(leave_out):
             return None
-        return Mixture((classes[first], classes[second]), float(self._levels[chosen[best]]), gain)
+        return classes[first], classes[second]
+
+    def _candidates(self, leave_out: int | None) -> NDArray[np.intp]:
+        """Return the places of the training pictures whose step is tried."""
+        members = [
+            self._neighbours.members(index, leave_out)[::_EVERY] for index in self._predictable
+        ]
+        return np.concatenate([*members, np.empty(0, np.intp)])
 
     def _costs(
-        self, points: Floats, candidates: NDArray[np.intp], gone: NDArray[np.bool_]
+        self, points: Floats, candidates: NDArray[np.intp], left_out: NDArray[np.bool_]
     ) -> Floats:
-        """Give the mean distance of what each candidate leaves, some at a time: images² of them are many."""
-        some = max(1, _AT_ONCE // (_FIRST_BLOCKS * len(gone)))
-        pieces = (candidates[low : low + some] for low in range(0, len(candidates), some))
-        lefts = (self._left(points, piece, _FIRST_BLOCKS, gone) for piece in pieces)
-        return np.concatenate([left.min(axis=2).mean(axis=0) for left in lefts])
+        """Return the mean distance that each candidate leaves, a few at a time to save memory."""
+        count = max(1, _AT_ONCE // (_FIRST_BLOCKS * len(left_out)))
+        costs = []
+        for low in range(0, len(candidates), count):
+            some = candidates[low : low + count]
+            nearest = self._distances_left(points, some, _FIRST_BLOCKS, left_out)
+            costs.append(nearest.min(axis=2).mean(axis=0))
+        return np.concatenate(costs)
 
-    def _left(
-        self, points: Floats, candidates: NDArray[np.intp], blocks: int, gone: NDArray[np.bool_]
+    def _distances_left(
+        self,
+        points: Floats,
+        candidates: NDArray[np.intp],
+        blocks: int,
+        left_out: NDArray[np.bool_],
     ) -> Floats:
-        """Take each candidate's step away; give distances of what is left (block, candidate, class).
+        """Take each candidate's step away and return the distances of what is left.
 
-        The reference, which comes first among the training pictures, has no step.
+        Parameters
+        ----------
+        points
+            The picture's points (block, number).
+        candidates
+            Places of training pictures, whose steps from the reference are taken away;
+            (candidate,).
+        blocks
+            How many of the blocks to look at.
+        left_out
+            Which of the training pictures are not to be known; (place,).
+
+        Returns
+        -------
+        The distance to the nearest training picture of each class (block, candidate, class).
         """
-        here, known = points[:blocks], self._points[:blocks]
+        here = points[:blocks]
+        known = self._points[:blocks]
         left = here[:, None] - (known[:, candidates] - known[:, :1])
-        own = np.einsum("bcf,bcf->bc", left, left)
+        # ‖x − y‖² = ‖x‖² − 2xᵀy + ‖y‖², so that the work is one product of matrices.
         squares = left @ np.swapaxes(known, 1, 2)
         squares *= -2
-        squares += own[:, :, None]
+        squares += np.einsum("bcf,bcf->bc", left, left)[:, :, None]
         squares += self._squares[:blocks, None]
-        squares[:, :, np.flatnonzero(gone)] = np.inf
+        squares[:, :, np.flatnonzero(left_out)] = np.inf
         found = np.minimum.reduceat(squares, self._neighbours.starts, axis=2)
         nearest: Floats = np.sqrt(np.maximum(found, 0))
         return nearest
 
 
-def _predictable(label: str) -> bool:
+def _is_predictable(label: str) -> bool:
     """Whether a label is one distortion that does the same to a picture every time."""
     return label in DISTORTIONS and not DISTORTIONS[label].random

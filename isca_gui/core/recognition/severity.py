@@ -1,4 +1,4 @@
-"""How strongly a picture was distorted: the MSE at which training pictures of its kind have gone as far."""
+"""How strongly a picture is distorted: the MSE of training pictures that moved as far."""
 
 from __future__ import annotations
 
@@ -25,54 +25,75 @@ def severity(
     *,
     noise: bool,
 ) -> float:
-    """Interpolate the level of a picture between those of the training pictures `members` of one kind.
+    """Return the MSE of a picture, interpolated between the training pictures of its kind.
 
-    What does the same to a picture every time is measured by how far its descriptors have moved from the
-    reference, the first of the training pictures, over the blocks of its kind. Noise hits other pixels in
-    every picture, and a subspace has learned that of its training pictures: it is measured over all blocks by
-    what no basis can change, see `_noise`.
+    A distortion that does the same to a picture every time is measured by how far its descriptors
+    have moved from the reference over the blocks of its kind. Noise hits other pixels in every
+    picture, and the subspace has learned the noise of the training pictures: it is measured over
+    all blocks by what no basis can change, see `_noise_energy`.
+
+    Parameters
+    ----------
+    described
+        Descriptors of the picture (block, 1, number).
+    known
+        Descriptors of the training pictures (block, image, number), the reference first.
+    levels
+        The MSE of every training picture (image,).
+    members
+        Numbers of the training pictures of the picture's kind.
+    blocks
+        Which blocks vote for the kind or the original (block,).
+    inside
+        How many of the first numbers of a descriptor are coordinates in pixels; 0 for a kernel.
+    noise
+        Whether the kind is random.
     """
-    order = np.argsort(levels[members])
-    members = members[order]
+    members = members[np.argsort(levels[members])]
     if noise:
-        far, moved = _noise(described, known[:, members], known[:, :1], inside)
+        mine, theirs = _noise_energy(described, known[:, members], known[:, :1], inside)
     elif blocks.any():
-        start = known[blocks][:, :1]
-        far = float(np.square(described[blocks] - start).sum(axis=2).mean())
-        moved = (
-            np.square(known[np.ix_(blocks, members)] - start)
-            .sum(axis=2)
-            .mean(axis=0, dtype=np.float64)
-        )
+        reference = known[blocks][:, :1]
+        mine = float(np.square(described[blocks] - reference).sum(axis=2).mean())
+        moved = np.square(known[np.ix_(blocks, members)] - reference).sum(axis=2)
+        theirs = moved.mean(axis=0, dtype=np.float64)
     else:
         return 0.0
-    at, rising = levels[members], np.maximum.accumulate(np.maximum(moved, 0.0))
+    member_levels = levels[members]
+    rising = np.maximum.accumulate(np.maximum(theirs, 0.0))
     last = float(rising[-1])
-    if far >= last:
-        return min(float(at[-1] * (far / last if last > 0 else 1.0)), HIGHEST_MSE)
-    return float(np.interp(far, [0.0, *rising], [0.0, *at]))
+    if mine < last:
+        return float(np.interp(mine, [0.0, *rising], [0.0, *member_levels]))
+    # Beyond the strongest training picture the MSE grows with the squared distance.
+    factor = mine / last if last > 0 else 1.0
+    return min(float(member_levels[-1] * factor), HIGHEST_MSE)
 
 
-def _noise(
-    described: Floats, known: Floats, start: Floats, inside: int
+def _noise_energy(
+    described: Floats, known: Floats, reference: Floats, inside: int
 ) -> tuple[float, NDArray[np.float64]]:
-    """Measure noise in a picture, and in those known of its kind, weakest first, beside the reference.
+    """Return how much energy noise adds to a picture, and to those known of its kind (image,).
 
-    It adds energy, coordinates in the subspace (the first `inside` numbers) and the rest together. But where
-    many pixels are black or white it is cut off there and takes contrast away: then by how much the blocks'
-    lengths and means have changed, up or down. Noise that is not cut off adds more energy than that.
+    Coordinates in the subspace (the first `inside` numbers) and the rest count together. But where
+    many pixels are black or white, noise is clipped there and takes contrast away. It is then
+    measured by how much the blocks' lengths and means have changed, up or down, which is less than
+    the energy that noise adds where it is not clipped.
     """
-    lengths, mine, first = (_lengths(each, inside) for each in (known, described, start))
-    energy = (np.square(lengths) - np.square(first)).mean(axis=0)
-    means, own = (each[:, :, -EXTRA] - start[:, :, -EXTRA] for each in (known, described))
-    moved = (np.square(lengths - first) + np.square(means)).mean(axis=0, dtype=np.float64)
+    start = _lengths(reference, inside)
+    mine = _lengths(described, inside)
+    theirs = _lengths(known, inside)
+    energy = (np.square(theirs) - np.square(start)).mean(axis=0)
+    their_shift = known[:, :, -EXTRA] - reference[:, :, -EXTRA]
+    changed = np.square(theirs - start) + np.square(their_shift)
+    moved = changed.mean(axis=0, dtype=np.float64)
     if (energy >= moved).all():
-        return float((np.square(mine) - np.square(first)).mean()), energy
-    return float((np.square(mine - first) + np.square(own)).mean()), moved
+        return float((np.square(mine) - np.square(start)).mean()), energy
+    my_shift = described[:, :, -EXTRA] - reference[:, :, -EXTRA]
+    return float((np.square(mine - start) + np.square(my_shift)).mean()), moved
 
 
 def _lengths(described: Floats, inside: int) -> NDArray[np.float64]:
-    """Give ‖x‖ of every block, x less its mean and the model's offset, as (block, image)."""
+    """Return ‖x‖ of every block, x less its mean and the model's offset, as (block, image)."""
     part = np.concatenate([described[:, :, :inside], described[:, :, -2:-1]], axis=2)
     lengths: NDArray[np.float64] = np.sqrt(np.square(part, dtype=np.float64).sum(axis=2))
     return lengths

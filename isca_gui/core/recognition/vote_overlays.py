@@ -1,8 +1,8 @@
-"""Maps of a recognition as pictures: what each block was taken for, how surely, and how strong it is.
+"""Maps of a recognition as pictures: what each block was taken for, how surely, how strong.
 
-Every class has a colour, a letter and a pattern, so that a map can be read without colour. The fill of a
-block is as opaque as its vote is sure; its pattern and letter stay readable on doubtful blocks. Undecided
-blocks are a white hatch.
+Every class has a colour, a letter and a pattern, so that a map can be read without colour. The fill
+of a block is as opaque as its vote is sure; its pattern and letter stay readable on doubtful
+blocks. Undecided blocks are hatched in white.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isca_gui.core.distortion.distortions import DISTORTIONS, ORIGINAL
-from isca_gui.core.recognition.recogniser import UNDECIDED, UNDECIDED_LABEL
+from isca_gui.core.distortion.distortions import DISTORTIONS, ORIGINAL, UNDECIDED_LABEL
+from isca_gui.core.recognition.neighbours import UNDECIDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
     Places = tuple[NDArray[np.intp], ...]
 
-_PERIOD = 8  # pixels after which every pattern repeats
-_FAINTEST_PATTERN = 0.4  # opacity of the pattern of a block whose vote is not sure at all
-_TILE_BLOCKS, _MOST_TILES = 6, 16  # one letter per class and tile of blocks
+# Pixels after which every pattern repeats.
+_PERIOD = 8
+# Opacity of the pattern of a block whose vote is not sure at all.
+_FAINTEST_PATTERN = 0.4
+# Each class has one letter in every tile of at least so many blocks, of which there are at most so
+# many along the longer side.
+_TILE_BLOCKS = 6
+_MOST_TILES = 16
 _MAP_OPACITY = 200
-_SPARE = (
-    "#7A5FB5",
-    "#8C6D31",
-    "#3A9AB2",
-    "#B23A48",
-    "#6B8E23",
-    "#4B5D8A",
-)  # of labels not in the table
+# Colours of labels that are not in the table of distortions.
+_SPARE = ("#7A5FB5", "#8C6D31", "#3A9AB2", "#B23A48", "#6B8E23", "#4B5D8A")
 
-# Viridis and cividis at nine places: lightness grows evenly, so they can be read without colour too.
+# Viridis and cividis at nine places. Their lightness grows evenly, so they can be read without
+# colour too.
 _SEVERITY = "440154 472d7b 3b528b 2c728e 21918c 28ae80 5ec962 addc30 fde725"
 _CONFIDENCE = "00224e 123570 3b496c 575d6d 707173 8a8678 a59c74 c3b369 fee838"
 
@@ -62,7 +62,7 @@ _FONT = {
 
 @dataclass(frozen=True)
 class ClassStyle:
-    """How a class is shown everywhere: its colour, its letters, a title and the names of its patterns."""
+    """How a class is shown everywhere: colour, letters, title and the names of its patterns."""
 
     colour: tuple[int, int, int]
     letter: str
@@ -76,49 +76,62 @@ _PATTERN_OF = {
 }  # fmt: skip
 
 
-def look(label: str) -> ClassStyle:
-    """Give the look of a class; a mixture has both its parts' patterns and letters."""
+def style_of(label: str) -> ClassStyle:
+    """Return the style of a class; a mixture has the patterns and letters of both its parts."""
     if label == ORIGINAL:
         return ClassStyle(_rgb("#999999"), "O", "Original", ("plain",))
     if label == UNDECIDED_LABEL:
         return ClassStyle((255, 255, 255), "?", "Undecided", ("hatch",))
+    # A label of an imported folder or a new kind gets a colour and a pattern by its digest, so that
+    # they are the same in every session.
     number = hashlib.sha256(label.encode()).digest()[0]
-    rows = [DISTORTIONS[name] for name in label.split("+") if name in DISTORTIONS]
-    colour = _rgb(rows[0].colour if len(rows) == 1 else _SPARE[number % len(_SPARE)])
     patterns = sorted(set(_PATTERN_OF.values()) - {"plain"})
-    spare = patterns[
-        number % len(patterns)
-    ]  # for a label of an imported folder, and a kind that is new
-    if rows and len(rows) == len(label.split("+")):
-        letters, title = "".join(row.letter for row in rows), " + ".join(row.title for row in rows)
-        return ClassStyle(
-            colour, letters, title, tuple(_PATTERN_OF.get(row.name, spare) for row in rows)
-        )
-    return ClassStyle(colour, label[:1].upper() or "?", label, (spare,))
+    spare_pattern = patterns[number % len(patterns)]
+    names = label.split("+")
+    rows = [DISTORTIONS[name] for name in names if name in DISTORTIONS]
+    colour = _rgb(rows[0].colour if len(rows) == 1 else _SPARE[number % len(_SPARE)])
+    if len(rows) < len(names):
+        return ClassStyle(colour, label[:1].upper() or "?", label, (spare_pattern,))
+    return ClassStyle(
+        colour,
+        letter="".join(row.letter for row in rows),
+        title=" + ".join(row.title for row in rows),
+        patterns=tuple(_PATTERN_OF.get(row.name, spare_pattern) for row in rows),
+    )
 
 
 def vote_overlay(recognition: Recognition, height: int, width: int, spacing: int = 1) -> Pixels:
     """Draw what each block was taken for, as RGBA (height, width, 4).
 
-    The fill's opacity is the block's confidence; other sizes than the picture's own give a larger or
-    smaller map with patterns and letters of the same size. Patterns are `spacing` times as far apart, for
-    maps that are looked at from afar.
+    The fill's opacity is the block's confidence. Another size than the picture's own gives a larger
+    or smaller map with patterns and letters of the same size.
+
+    Parameters
+    ----------
+    recognition
+        The votes.
+    height, width
+        Size of the map in pixels.
+    spacing
+        How many times further apart than usual the patterns are, for maps that are seen small.
     """
     index = _block_of_pixel(recognition, height, width)
     winner = np.asarray(recognition.winner)
     confidence = np.clip(np.nan_to_num(np.asarray(recognition.confidence, np.float64)), 0, 1)
-    looks = [*(look(label) for label in recognition.classes), look(UNDECIDED_LABEL)]
+    # UNDECIDED is −1, which indexes the last of the styles; such blocks are drawn over below.
+    styles = [style_of(label) for label in (*recognition.classes, UNDECIDED_LABEL)]
     period = _PERIOD * spacing
-    tiles = np.stack([pattern_mask(shown.patterns, period, period, spacing) for shown in looks])
-    inks = np.array([(shown.colour, _stroke_colour(shown.colour)) for shown in looks], np.uint8)
+    tiles = np.stack([pattern_mask(style.patterns, period, period, spacing) for style in styles])
+    inks = np.array([(style.colour, _stroke_colour(style.colour)) for style in styles], np.uint8)
     opacities = np.stack([confidence, np.maximum(confidence, _FAINTEST_PATTERN)], axis=1)
     alphas = np.rint(255 * opacities).astype(np.uint8)
-    here = winner[index]  # UNDECIDED is the last of the looks, drawn over below
-    lines = tiles[here, np.arange(height)[:, None] % period, np.arange(width) % period].astype(
-        np.intp
-    )
+    here = winner[index]
+    rows = np.arange(height)[:, None] % period
+    columns = np.arange(width) % period
+    is_line = tiles[here, rows, columns].astype(np.intp)
     overlay = np.empty((height, width, 4), np.uint8)
-    overlay[..., :3], overlay[..., 3] = inks[here, lines], alphas[index, lines]
+    overlay[..., :3] = inks[here, is_line]
+    overlay[..., 3] = alphas[index, is_line]
     undecided = here == UNDECIDED
     if undecided.any():
         overlay[undecided] = 0
@@ -131,7 +144,10 @@ def vote_overlay(recognition: Recognition, height: int, width: int, spacing: int
 def severity_overlay(
     recognition: Recognition, height: int, width: int, highest: float | None = None
 ) -> Pixels:
-    """Draw how strong the damage of each block is, from MSE 0 to `highest`, by default the largest met."""
+    """Draw how strong the damage of each block is, as RGBA (height, width, 4).
+
+    Colours go from MSE 0 to `highest`, by default the highest MSE of any block.
+    """
     top = severity_limit(recognition) if highest is None else highest
     return _value_overlay(
         recognition, recognition.level / max(top, 1e-9), SEVERITY_COLOURS, height, width
@@ -139,19 +155,19 @@ def severity_overlay(
 
 
 def confidence_overlay(recognition: Recognition, height: int, width: int) -> Pixels:
-    """Draw how sure the vote of each block is, from 0 to 1."""
+    """Draw how sure the vote of each block is, from 0 to 1, as RGBA (height, width, 4)."""
     return _value_overlay(recognition, recognition.confidence, CONFIDENCE_COLOURS, height, width)
 
 
 def severity_limit(recognition: Recognition) -> float:
-    """Give the MSE at the upper end of the severity map's scale."""
+    """Return the MSE at the upper end of the severity map's scale."""
     levels = np.asarray(recognition.level, np.float64)
     levels = levels[np.isfinite(levels)]
     return float(levels.max()) if levels.size and levels.max() > 0 else 1.0
 
 
 def compose(picture: NDArray[Any], overlay: Pixels, opacity: float) -> Pixels:
-    """Lay an overlay over a grey picture in [0, 1]; gives RGB (height, width, 3)."""
+    """Return an overlay laid over a grey picture in [0, 1], as RGB (height, width, 3)."""
     grey = np.rint(255 * np.clip(np.nan_to_num(picture), 0, 1)).astype(np.float32)
     if grey.shape != overlay.shape[:2]:
         rows = np.arange(overlay.shape[0]) * grey.shape[0] // overlay.shape[0]
@@ -163,28 +179,31 @@ def compose(picture: NDArray[Any], overlay: Pixels, opacity: float) -> Pixels:
 
 
 def swatch(label: str, height: int, width: int) -> Pixels:
-    """Draw a class's colour, pattern and letter for a legend, as RGBA."""
-    shown = look(label)
+    """Draw a class's colour, pattern and letter for a legend, as RGBA (height, width, 4)."""
+    style = style_of(label)
     pixels = np.empty((height, width, 4), np.uint8)
-    pixels[:] = (*shown.colour, 255)
+    pixels[:] = (*style.colour, 255)
     if label == UNDECIDED_LABEL:
         pixels[:] = (96, 96, 96, 255)
         _hatch(pixels, np.ones((height, width), bool))
         return pixels
-    pixels[pattern_mask(shown.patterns, height, width), :3] = _stroke_colour(shown.colour)
-    scale = max(1, min(height // 9, width // (6 * len(shown.letter) + 2)))
+    pixels[pattern_mask(style.patterns, height, width), :3] = _stroke_colour(style.colour)
+    scale = max(1, min(height // 9, width // (6 * len(style.letter) + 2)))
     top = (height - 7 * scale) // 2
-    _draw_letter(pixels, shown.letter, top, (width - _width(shown.letter, scale)) // 2, scale)
+    _draw_letter(pixels, style.letter, top, (width - _width(style.letter, scale)) // 2, scale)
     return pixels
 
 
 def pattern_mask(patterns: tuple[str, ...], height: int, width: int, spacing: int = 1) -> Mask:
-    """Give the pixels on the lines or dots of some patterns, `spacing` times as far apart.
+    """Return the pixels on the lines or dots of some patterns, as a mask (height, width).
 
-    Lines get half as much thicker as they move apart, so that more of the picture is left between them.
+    Patterns are `spacing` times as far apart. Lines get only half as much thicker as they move
+    apart, so that more of the picture is left between them.
     """
     stroke = max(1, spacing // 2)
-    fine, period = -(-_PERIOD * spacing // stroke), _PERIOD * spacing
+    period = _PERIOD * spacing
+    # The tile is drawn with lines one pixel wide and then enlarged by the width of a stroke.
+    fine = -(-period // stroke)
     tile = np.zeros((fine, fine), bool)
     y, x = np.indices(tile.shape)
     for name in patterns:
@@ -195,7 +214,7 @@ def pattern_mask(patterns: tuple[str, ...], height: int, width: int, spacing: in
 
 
 def colours(places: str) -> Pixels:
-    """Interpolate hexadecimal colours at even places to a table of 256."""
+    """Return a table of 256 colours, interpolated between hexadecimal ones at even places."""
     fixed = np.array([_rgb(f"#{place}") for place in places.split()], np.float64)
     at = np.linspace(0, len(fixed) - 1, 256)
     channels = [np.interp(at, np.arange(len(fixed)), fixed[:, channel]) for channel in range(3)]
@@ -207,11 +226,12 @@ def _rgb(colour: str) -> tuple[int, int, int]:
 
 
 def _stroke_colour(colour: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Give a darker shade of a colour, for the lines of its pattern."""
+    """Return a darker shade of a colour, for the lines of its pattern."""
     return int(colour[0] * 0.45), int(colour[1] * 0.45), int(colour[2] * 0.45)
 
 
-_PATTERNS = {  # of row, column and how many times as far apart
+# Whether a pixel is on a pattern: functions of row, column and spacing.
+_PATTERNS = {
     "plain": lambda y, x, s: x < 0,
     "vertical": lambda y, x, s: (x % (4 * s) == 1) & (y >= 0),
     "horizontal": lambda y, x, s: (y % (4 * s) == 1) & (x >= 0),
@@ -222,18 +242,21 @@ _PATTERNS = {  # of row, column and how many times as far apart
     "hatch": lambda y, x, s: ((y - x) % (8 * s) < 2) & (x >= 0),
     "shade": lambda y, x, s: ((y - x) % (8 * s) == 2) & (x >= 0),
 }
-SEVERITY_COLOURS, CONFIDENCE_COLOURS = colours(_SEVERITY), colours(_CONFIDENCE)
+SEVERITY_COLOURS = colours(_SEVERITY)
+CONFIDENCE_COLOURS = colours(_CONFIDENCE)
 
 
 def _hatch(overlay: Pixels, inside: Mask, spacing: int = 1) -> None:
-    """Draw undecided blocks: white lines, the picture visible between them."""
+    """Draw undecided blocks: white lines, with the picture visible between them."""
     height, width = inside.shape
+    # The dark shade beside each white line makes it visible on white pictures too.
     shade = pattern_mask(("shade",), height, width, spacing)
-    overlay[inside & shade] = (0, 0, 0, 110)  # seen on white too
+    overlay[inside & shade] = (0, 0, 0, 110)
     overlay[inside & pattern_mask(("hatch",), height, width, spacing)] = 255
 
 
 def _block_of_pixel(recognition: Recognition, height: int, width: int) -> NDArray[np.intp]:
+    """Return the number of the block that each pixel of a map shows (height, width)."""
     grid = recognition.grid
     rows = np.arange(height) * grid.height // height // grid.side
     columns = np.arange(width) * grid.width // width // grid.side
@@ -249,7 +272,8 @@ def _value_overlay(
     known = np.isfinite(values) & (np.asarray(recognition.winner) != UNDECIDED)
     places = np.rint(255 * np.clip(np.nan_to_num(values), 0, 1)).astype(np.intp)
     blocks = np.empty((len(places), 4), np.uint8)
-    blocks[:, :3], blocks[:, 3] = table[places], np.where(known, _MAP_OPACITY, 0)
+    blocks[:, :3] = table[places]
+    blocks[:, 3] = np.where(known, _MAP_OPACITY, 0)
     overlay: Pixels = blocks[index]
     _hatch(overlay, ~known[index])
     return overlay
@@ -258,26 +282,28 @@ def _value_overlay(
 def _letters(
     recognition: Recognition, winner: NDArray[Any], height: int, width: int
 ) -> Iterator[tuple[str, int, int, int]]:
-    """Give letter, top, left and scale for each class in each tile of blocks that has room for it."""
+    """Yield letter, top, left and scale for each class in each tile of blocks with room for it."""
     grid = recognition.grid
     board = winner.reshape(grid.rows, grid.columns)
     tile = max(_TILE_BLOCKS, -(-max(board.shape) // _MOST_TILES))
-    side = min(height / grid.height, width / grid.width) * grid.side  # of a block as drawn
+    # The side of a block as it is drawn.
+    side = min(height / grid.height, width / grid.width) * grid.side
     scale = max(1, int(tile * side / 24))
     for number, label in enumerate(recognition.classes):
-        letter = look(label).letter
+        letter = style_of(label).letter
         room = (
             -(-(7 * scale + 2) // max(int(side), 1)),
             -(-(_width(letter, scale) + 2) // max(int(side), 1)),
         )
         free = _full_windows(board == number, *room)
         for top, left in _one_per_tile(free, tile, room):
-            y, x = (top + room[0] / 2) * side, (left + room[1] / 2) * side
+            y = (top + room[0] / 2) * side
+            x = (left + room[1] / 2) * side
             yield letter, int(y - 3.5 * scale), int(x - _width(letter, scale) / 2), scale
 
 
 def _full_windows(inside: Mask, rows: int, columns: int) -> Mask:
-    """Tell at which upper left corners a window of blocks lies wholly inside a class."""
+    """Return at which upper left corners a window of blocks lies wholly inside a class."""
     if inside.shape[0] < rows or inside.shape[1] < columns:
         return np.zeros((0, 0), bool)
     windows = np.lib.stride_tricks.sliding_window_view(inside, (rows, columns))
@@ -285,9 +311,10 @@ def _full_windows(inside: Mask, rows: int, columns: int) -> Mask:
 
 
 def _one_per_tile(free: Mask, tile: int, room: tuple[int, int]) -> Iterator[tuple[int, int]]:
-    """Give, for each tile, the free place nearest to its middle."""
+    """Yield the free place nearest to the middle of each tile."""
     tops, lefts = np.nonzero(free)
-    middle_y, middle_x = tops + room[0] / 2, lefts + room[1] / 2
+    middle_y = tops + room[0] / 2
+    middle_x = lefts + room[1] / 2
     away = np.abs(middle_y % tile - tile / 2) + np.abs(middle_x % tile - tile / 2)
     keys = (middle_y // tile).astype(np.int64) * 100_000 + (middle_x // tile).astype(np.int64)
     order = np.lexsort((away, keys))
@@ -303,20 +330,20 @@ def _width(letters: str, scale: int) -> int:
 def _draw_letter(overlay: Pixels, letters: str, top: int, left: int, scale: int) -> None:
     """Draw letters in black with a white rim, readable on every colour and picture."""
     for (rows, columns), colour in zip(_letter_pixels(letters, scale), (255, 0), strict=True):
-        ys, xs = rows + top - 1, columns + left - 1
+        ys = rows + top - 1
+        xs = columns + left - 1
         seen = (ys >= 0) & (xs >= 0) & (ys < overlay.shape[0]) & (xs < overlay.shape[1])
         overlay[ys[seen], xs[seen]] = (colour, colour, colour, 255)
 
 
 @functools.cache
 def _letter_pixels(letters: str, scale: int) -> tuple[Places, Places]:
-    """Give rows and columns of the pixels of some letters' rim, and of the letters."""
+    """Return rows and columns of the pixels of some letters' rim, and of the letters."""
     shape = np.zeros((7, 6 * len(letters) - 1), bool)
     for place, letter in enumerate(letters):
         rows = np.frombuffer(bytes.fromhex(_FONT.get(letter, _FONT["?"])), np.uint8)
-        shape[:, 6 * place : 6 * place + 5] = np.unpackbits(rows[:, None], axis=1)[:, 3:].astype(
-            bool
-        )
+        pixels = np.unpackbits(rows[:, None], axis=1)[:, 3:]
+        shape[:, 6 * place : 6 * place + 5] = pixels.astype(bool)
     ink = np.pad(np.kron(shape, np.ones((scale, scale), bool)), 1)
     rim = ink.copy()
     for axis, step in ((0, 1), (0, -1), (1, 1), (1, -1)):

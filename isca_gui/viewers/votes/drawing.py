@@ -12,7 +12,7 @@ from isca_gui.viewers.canvas.layers import grey_layer, pixel_image
 if TYPE_CHECKING:
     from PySide6.QtGui import QImage
 
-    from isca_gui.core.recognition.recogniser import Verdict
+    from isca_gui.core.recognition.verdict import Verdict
     from isca_gui.session.session import TestedPicture
     from isca_gui.viewers.canvas.layers import Layer
 

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 SIDE, Q, N = 4, 16, 11
 TYPES = ("float32", "float64")
 
-# Checks of scikit-learn that an estimator is allowed to fail, and why. There is none: a new entry needs a
-# reason here, and one that no longer fails is an error.
+# Checks of scikit-learn that an estimator is allowed to fail, and why. There is none: a new entry
+# needs a reason here, and one that no longer fails is an error.
 EXPECTED_FAILED: dict[str, str] = {}
 SKIPPED = {
-    "check_array_api_input": "scikit-learn skips it unless SCIPY_ARRAY_API is set, for every estimator",
+    "check_array_api_input": "scikit-learn skips it for every estimator without SCIPY_ARRAY_API",
 }
 
 
@@ -59,7 +59,7 @@ def model_of(X: np.ndarray, **more: object) -> Model:
     return run(training.train(Dataset(pictures, tuple(entries)), TrainingSettings(**choice)))  # type: ignore[arg-type]
 
 
-# --- scikit-learn's own checks ------------------------------------------------------------------------------
+# --- scikit-learn's own checks --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,8 @@ def model_of(X: np.ndarray, **more: object) -> Model:
     ids=repr,
 )
 def test_check_estimator(estimator: BaseEstimator, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The checks ask for 1, 2 and 4 components: compiling for each takes a minute, plain NumPy does the same.
+    # The checks ask for 1, 2 and 4 components: compiling for each takes a minute, plain NumPy does
+    # the same.
     monkeypatch.setattr(admm, "MOST_COMPONENTS", 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -87,7 +88,10 @@ def test_check_estimator(estimator: BaseEstimator, monkeypatch: pytest.MonkeyPat
 
 
 def test_scikit_learn_is_loaded_on_demand_only() -> None:
-    code = "import sys, isca_gui.core.model.training, isca_gui.core.recognition.evaluation; print('sklearn' in sys.modules)"
+    code = (
+        "import sys, isca_gui.core.model.training, isca_gui.core.recognition.evaluation\n"
+        "print('sklearn' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 
@@ -101,7 +105,7 @@ def test_inside_a_pipeline_and_a_grid_search() -> None:
     assert list(ISCA(2).fit(X).get_feature_names_out()) == ["isca0", "isca1"]
 
 
-# --- the same as the paper's equations ----------------------------------------------------------------------
+# --- the same as the paper's equations ------------------------------------------------------------
 
 
 def test_admm_is_the_published_iteration() -> None:
@@ -131,10 +135,9 @@ def test_the_direct_solver_stands_where_the_equations_are_stationary(l: float) -
 
 def test_values_on_another_scale_give_the_same_subspace() -> None:
     X = rows(dtype="float64")
-    small, large = (
-        ISCA(3).fit(X),
-        ISCA(3, data_range=256).fit(256 * X),
-    )  # a power of two: no rounding
+    small = ISCA(3).fit(X)
+    # A power of two does not round.
+    large = ISCA(3, data_range=256).fit(256 * X)
     np.testing.assert_array_equal(small.components_, large.components_)
     assert small.objective_ == large.objective_
 
@@ -157,7 +160,7 @@ def test_kernel_admm_is_the_published_iteration() -> None:
     np.testing.assert_allclose(found.transform(X), K @ _signed(theta.T).T, atol=1e-8)
 
 
-# --- the same as the program --------------------------------------------------------------------------------
+# --- the same as the program ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -207,18 +210,22 @@ def test_defaults_are_the_programs() -> None:
     )
 
 
-# --- properties ---------------------------------------------------------------------------------------------
+# --- properties -----------------------------------------------------------------------------------
 
 
 @settings(max_examples=60)
 @given(
-    count=st.integers(1, 12), features=st.integers(2, 12), components=st.integers(1, 12),
-    seed=st.integers(0, 99), flat=st.booleans(), dtype=st.sampled_from(TYPES),
-)  # fmt: skip
+    count=st.integers(1, 12),
+    features=st.integers(2, 12),
+    components=st.integers(1, 12),
+    seed=st.integers(0, 99),
+    flat=st.booleans(),
+    dtype=st.sampled_from(TYPES),
+)
 def test_any_size(
     count: int, features: int, components: int, seed: int, flat: bool, dtype: str
 ) -> None:
-    """Fewer samples than components, two features, nothing in the picture: orthonormal all the same."""
+    """The basis is orthonormal with few samples, two features or nothing in the picture."""
     X = np.full((count, features), 0.5, dtype) if flat else rows(count, features, seed, dtype)
     estimator = ISCA(components, random_state=seed, tol=0, max_iter=15)
     if components > features:
@@ -233,17 +240,22 @@ def test_any_size(
     assert 0 - accuracy <= found.objective_ <= 1
     projected = found.transform(X)
     assert projected.shape == (count, components)
-    np.testing.assert_allclose(found.transform(found.inverse_transform(projected) + 3), found.transform(
-        found.inverse_transform(projected)), atol=100 * accuracy)  # fmt: skip
+    back = found.inverse_transform(projected)
+    shifted = found.transform(back + 3)
+    np.testing.assert_allclose(shifted, found.transform(back), atol=100 * accuracy)
     again = clone(estimator).fit(X)
     assert again.components_.tobytes() == U.tobytes()
 
 
 @settings(max_examples=40)
 @given(
-    count=st.integers(1, 12), features=st.integers(2, 8), components=st.integers(1, 12),
-    kernel=st.sampled_from(sorted(KERNELS)), black=st.booleans(), seed=st.integers(0, 99),
-)  # fmt: skip
+    count=st.integers(1, 12),
+    features=st.integers(2, 8),
+    components=st.integers(1, 12),
+    kernel=st.sampled_from(sorted(KERNELS)),
+    black=st.booleans(),
+    seed=st.integers(0, 99),
+)
 def test_any_size_with_kernels(
     count: int, features: int, components: int, kernel: str, black: bool, seed: int
 ) -> None:
@@ -256,7 +268,8 @@ def test_any_size_with_kernels(
     projected = estimator.fit_transform(X)
     assert projected.shape == (count, components)
     assert np.isfinite(projected).all()
-    # what is projected cannot be longer than the block itself in feature space, 1 before it is centred
+    # what is projected cannot be longer than the block itself in feature space, 1 before it is
+    # centred
     assert (np.linalg.norm(projected, axis=1) < 2).all()
 
 
@@ -286,7 +299,7 @@ def test_seeds() -> None:
     ISCA(2, random_state=None).fit(X)
 
 
-# --- what is refused ----------------------------------------------------------------------------------------
+# --- what is refused ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -341,7 +354,8 @@ def test_it_must_be_fitted(method: str) -> None:
 def test_says_when_it_has_not_converged() -> None:
     with pytest.warns(ConvergenceWarning, match="within 2 iterations"):
         ISCA(max_iter=2).fit(rows())
-    ISCA(max_iter=2, solver="admm").fit(rows())  # the published iteration is to run all its epochs
+    # The published iteration runs all its epochs and does not warn.
+    ISCA(max_iter=2, solver="admm").fit(rows())
 
 
 def test_divergence_is_an_error() -> None:

@@ -1,4 +1,4 @@
-"""Model files: exact, repeatable, readable by others, and refused with one error where anything is wrong."""
+"""Model files: exact, repeatable, readable by others, and refused if anything is wrong."""
 
 from __future__ import annotations
 
@@ -121,18 +121,18 @@ def assert_same(first: Model, second: Model) -> None:
         assert array.tobytes() == theirs[name].tobytes(), name
 
 
-# --- taking a file apart and putting it together again, without the code under test ------------------------
+# --- taking a file apart and putting it together again, without the code under test ---------------
 
 
 def apart(data: bytes) -> tuple[dict[str, Any], dict[str, Any], bytes]:
-    """Give the header, the manifest and the bytes of the tensors."""
+    """Return the header, the manifest and the bytes of the tensors."""
     length = int.from_bytes(data[:8], "little")
     header = json.loads(data[8 : 8 + length])
     return header, json.loads(header["__metadata__"]["manifest"]), data[8 + length :]
 
 
 def together(header: dict[str, Any], manifest: object, body: bytes) -> bytes:
-    """Make a file with a right checksum of whatever it is given."""
+    """Return a file with a correct checksum of whatever it is given."""
     if manifest is not None:
         header["__metadata__"]["manifest"] = json.dumps(manifest, separators=(",", ":"))
 
@@ -157,7 +157,7 @@ def tensors_of(header: dict[str, Any], body: bytes) -> dict[str, np.ndarray]:
 
 
 def made_of(header: dict[str, Any], manifest: object, tensors: dict[str, np.ndarray]) -> bytes:
-    """Make a file of tensors, laid out as the program does, with a right checksum."""
+    """Return a file of tensors, laid out as the program does, with a correct checksum."""
     made: dict[str, Any] = {"__metadata__": header["__metadata__"]}
     order = sorted(tensors, key=lambda name: (tensors[name].dtype.itemsize != 8, name))
     place = 0
@@ -173,7 +173,7 @@ def made_of(header: dict[str, Any], manifest: object, tensors: dict[str, np.ndar
 
 
 def attempt(folder: Path, data: bytes) -> Model | None:
-    """Read bytes as a model file; None if they are refused as they should be."""
+    """Return the model in some bytes, or None if they are refused as they should be."""
     path = folder / "tried.isca"
     path.write_bytes(data)
     try:
@@ -184,7 +184,7 @@ def attempt(folder: Path, data: bytes) -> Model | None:
     return None
 
 
-# --- round trip ---------------------------------------------------------------------------------------------
+# --- round trip -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -381,11 +381,11 @@ def test_what_could_not_be_read_is_not_written(
     assert not list(tmp_path.iterdir())
 
 
-# --- damaged files ------------------------------------------------------------------------------------------
+# --- damaged files --------------------------------------------------------------------------------
 
 
 def mutated(data: bytes, dice: random.Random) -> bytes:
-    """Change some bytes, or cut, double, move or insert some; header and metadata as often as the rest."""
+    """Change, cut, double, move or insert some bytes; those of the header as often as the rest."""
     made = bytearray(data)
     end = dice.choice((16, 8 + int.from_bytes(data[:8], "little"), len(data)))
     for _ in range(dice.choice((1, 1, 1, 2, 8))):
@@ -469,7 +469,7 @@ def test_every_byte_matters(whole: bytes, quick: Path) -> None:
         assert attempt(quick, bytes(made)) is None, place
 
 
-# --- files made on purpose, each with a right checksum -----------------------------------------------------
+# --- files made on purpose, each with a right checksum --------------------------------------------
 
 ATTACKS: dict[str, Callable[[dict[str, Any], dict[str, Any], bytes], object]] = {
     "unknown tensor": lambda h, m, b: h.update(spy=h["u"]),
@@ -478,7 +478,7 @@ ATTACKS: dict[str, Callable[[dict[str, Any], dict[str, Any], bytes], object]] = 
     "integers": lambda h, m, b: h["u"].update(dtype="I32"),
     "half precision": lambda h, m, b: h["u"].update(dtype="F16"),
     "a type that is none": lambda h, m, b: h["u"].update(dtype=["F32"]),
-    "double precision in place of single": lambda h, m, b: h["u"].update(dtype="F64", shape=[2, 16, 1]),
+    "double instead of single": lambda h, m, b: h["u"].update(dtype="F64", shape=[2, 16, 1]),
     "turned shape": lambda h, m, b: h["u"].update(shape=[16, 2, 2]),
     "flat shape": lambda h, m, b: h["u"].update(shape=[64]),
     "no shape": lambda h, m, b: h["u"].update(shape=[]),
@@ -505,7 +505,7 @@ ATTACKS: dict[str, Callable[[dict[str, Any], dict[str, Any], bytes], object]] = 
     "schema that never ends": lambda h, m, b: h["__metadata__"].update(schema="9" * 5000),
     "schema a number": lambda h, m, b: h["__metadata__"].update(schema=1),
     "method changed": lambda h, m, b: m.update(method="pca"),
-    "method changed twice": lambda h, m, b: (m.update(method="pca"), m["settings"].update(method="pca")),
+    "method changed twice": lambda h, m, b: [d.update(method="pca") for d in (m, m["settings"])],
     "kernel without its part": lambda h, m, b: (
         m.update(method="kernel-isca"), m["settings"].update(method="kernel-isca"),
     ),
@@ -565,7 +565,7 @@ ATTACKS: dict[str, Callable[[dict[str, Any], dict[str, Any], bytes], object]] = 
     "one label too many": lambda h, m, b: m["labels"].append("jpeg"),
     "one picture too many": lambda h, m, b: (m["labels"].append("jpeg"), m["levels"].append(9)),
     "one picture too few": lambda h, m, b: (m["labels"].pop(), m["levels"].pop()),
-    "a hundred thousand pictures": lambda h, m, b: m.update(labels=["jpeg"] * 10**5, levels=[9] * 10**5),
+    "100,000 pictures": lambda h, m, b: m.update(labels=["jpeg"] * 10**5, levels=[9] * 10**5),
     "label a number": lambda h, m, b: m["labels"].__setitem__(1, 5),
     "label null": lambda h, m, b: m["labels"].__setitem__(1, None),
     "label true": lambda h, m, b: m["labels"].__setitem__(1, True),
@@ -663,7 +663,7 @@ def test_a_list_that_is_none_is_refused(
 def test_a_model_whose_first_picture_is_not_the_reference_is_refused(
     whole: bytes, tmp_path: Path
 ) -> None:
-    """Everything that recognises takes the first training picture for the reference, as `Dataset` ensures."""
+    """Recognition takes the first training picture for the reference, as `Dataset` ensures."""
     header, manifest, body = apart(whole)
     manifest["labels"].reverse()
     assert attempt(tmp_path, together(header, manifest, body)) is None
@@ -747,7 +747,7 @@ def test_a_file_beyond_the_cap_is_not_read(tmp_path: Path, monkeypatch: pytest.M
     with (tmp_path / "a.isca").open("wb") as stream:
         stream.truncate(2**20)
     monkeypatch.setattr(model_file, "_MOST_BYTES", 2**20 - 1)
-    with pytest.raises(ModelFileError, match="more than"):
+    with pytest.raises(ModelFileError, match="larger than"):
         load_model(tmp_path / "a.isca")
 
 
@@ -768,7 +768,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
         load_model("a\0b")
 
 
-# --- writing ------------------------------------------------------------------------------------------------
+# --- writing --------------------------------------------------------------------------------------
 
 
 def test_a_failed_save_leaves_the_old_file(
@@ -795,9 +795,10 @@ def test_where_nothing_can_be_written_is_said(small: Model, tmp_path: Path) -> N
     assert [entry.name for entry in tmp_path.iterdir()] == ["folder.isca"]
 
 
-# A process without threads forks; the fork saves the other model and is killed somewhere on its way, or just
-# after it. The time of a save is measured first, and set right so that half of the saves come to their end.
-# Every fourth is held before its file takes the other's place: on a fast disk too few would be met by chance.
+# A process without threads forks; the fork saves the other model and is killed somewhere on its
+# way, or just after it. The time of a save is measured first, and set right so that half of the
+# saves come to their end. Every fourth is held before its file takes the other's place: on a fast
+# disk too few would be met by chance.
 KILL_WHILE_SAVING = """
 import os, random, signal, sys, time
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Training as a whole: how it ends, resuming, threads, stopping in time, and data with nothing in them."""
+"""Training as a whole: how it ends, resuming, threads, stopping in time, and empty data."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ from isca_gui.core.solvers import problem
 from isca_gui.core.solvers.steps import CONVERGED, MAX_EPOCHS, STOPPED, Cancelled, SolverError, Step
 
 METHODS = (
-    *({"method": "isca", "solver": solver} for solver in ("admm", "direct")),
-    *(
-        {"method": "kernel-isca", "solver": solver, "kernel": "rbf"}
-        for solver in ("admm", "direct")
-    ),
+    {"method": "isca", "solver": "admm"},
+    {"method": "isca", "solver": "direct"},
+    {"method": "kernel-isca", "solver": "admm", "kernel": "rbf"},
+    {"method": "kernel-isca", "solver": "direct", "kernel": "rbf"},
     {"method": "kernel-isca", "kernel": "linear", "metric": "natural"},
     {"method": "kernel-isca", "kernel": "sigmoid"},
     {"method": "pca"},
@@ -36,7 +35,8 @@ METHODS = (
     {"method": "kernel-pca", "kernel": "rbf"},
     {"method": "random"},
 )
-SOLVING = METHODS[:5]  # those with epochs
+# The methods with epochs.
+SOLVING = METHODS[:5]
 
 
 def name(choice):
@@ -62,7 +62,7 @@ def train(made, choice, threads=2, resume=None, **more):
 
 
 def stop_when(task, when):
-    """Drive a task until `when(report)` holds, tell it to stop, and give its result and how long it took."""
+    """Stop a task once `when(report)` holds; return its result and the seconds it still took."""
     report = next(task)
     while not when(report):
         report = next(task)
@@ -130,7 +130,7 @@ def large():
     return dataset_of(pictures(images=121, height=512, width=512))
 
 
-# --------------------------------------------------------------------------------------------------- its ends
+# ----------------------------------------------------------------------------------------- its ends
 
 
 @pytest.mark.parametrize("choice", SOLVING, ids=name)
@@ -199,7 +199,8 @@ def test_divergence_is_an_error_that_says_what_to_lower(method, eta, components,
         error = str(raised)
     steps = [report for report in reports if isinstance(report, Step)]
     assert np.isfinite([(s.error, s.objective, s.primal, s.dual) for s in steps]).all()
-    if error is None:  # kernel ISCA's metric may tame a rate, and then the model must be sound
+    # Kernel ISCA's metric may tame a rate, and then the model must be sound.
+    if error is None:
         assert method == "kernel-isca"
         assert eta < 1000
         assert_finite(model, made.pictures)
@@ -208,7 +209,7 @@ def test_divergence_is_an_error_that_says_what_to_lower(method, eta, components,
         assert f"Lower the learning rate η (now {eta:g})" in error
 
 
-# ---------------------------------------------------------------------------------------- stopped and resumed
+# ------------------------------------------------------------------------------ stopped and resumed
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -221,11 +222,8 @@ def test_a_stop_after_an_epoch_keeps_that_epoch(small, choice, precision):
     assert_same(model, train(small, choice, epochs=3, **more))
 
 
-WITHIN = [
-    *SOLVING[:2],
-    SOLVING[4],
-    {"method": "isca", "components": 9},
-]  # whose epochs are long enough here
+# Methods whose epochs are long enough here to be stopped within one.
+WITHIN = [*SOLVING[:2], SOLVING[4], {"method": "isca", "components": 9}]
 
 
 @pytest.mark.parametrize("choice", WITHIN, ids=name)
@@ -263,7 +261,7 @@ def halting(monkeypatch):
 
 
 def places_to_stop(task):
-    """Count those of `halting` before an epoch is done; of others there are more on a slow machine."""
+    """Count the places of `halting` before the first epoch ends; others depend on the machine."""
     with contextlib.closing(task):
         before = itertools.takewhile(lambda report: not isinstance(report, Step), task)
         return sum(report.what == HERE for report in before)
@@ -320,7 +318,8 @@ def test_a_resumed_training_is_the_uninterrupted_one(small, choice, precision):
     more = {"precision": precision, "tolerance": 1e-12}
     whole = train(small, choice, epochs=9, **more)
     part = train(small, choice, epochs=2, **more)
-    for until in (3, 7, 9):  # interrupted three times
+    # The training is interrupted three times.
+    for until in (3, 7, 9):
         part = train(small, choice, resume=part, epochs=until, **more)
         assert part.state.epoch == until
     assert_same(part, whole)
@@ -370,16 +369,16 @@ def test_only_the_same_training_is_resumed(small):
         {"rho": 2.0},
         {"precision": "float64"},
     ):
-        with pytest.raises(SettingsError, match=f"another {next(iter(other))}"):
+        with pytest.raises(SettingsError, match=rf"other settings \({next(iter(other))}\)"):
             train(small, {"epochs": 3}, resume=model, **other)
-    with pytest.raises(SettingsError, match="another solver"):
+    with pytest.raises(SettingsError, match=r"other settings \(solver"):
         train(small, {"epochs": 3, "solver": "direct"}, resume=model)
     with pytest.raises(SettingsError, match="no epochs"):
         train(small, {"method": "pca"}, resume=model)
     train(small, {"epochs": 3, "tolerance": 0.1, "keep_every": 1}, resume=model)
 
 
-# ---------------------------------------------------------------------------------------------------- threads
+# ------------------------------------------------------------------------------------------ threads
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -400,7 +399,7 @@ def test_the_number_of_threads_changes_nothing(many, choice, precision):
         )
 
 
-# ----------------------------------------------------------------------------------------------------- memory
+# ------------------------------------------------------------------------------------------- memory
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -413,10 +412,12 @@ def test_blocks_that_do_not_stay_in_memory_change_nothing(many, choice, precisio
     assert_same(kept, train(many, choice, epochs=3, precision=precision))
 
 
-# ------------------------------------------------------------------------------------------- stopping in time
+# --------------------------------------------------------------------------------- stopping in time
 
-LIMIT = 0.1  # seconds
-TRIES = 3  # other processes may take the processor away once, but hardly three times
+# Seconds.
+LIMIT = 0.1
+# Other processes may take the processor away once, but hardly three times.
+TRIES = 3
 
 
 def answer(made, choice, when):
@@ -514,7 +515,7 @@ def test_closing_a_training_ends_its_threads(large):
     assert time.perf_counter() - begun < 0.5
 
 
-# ---------------------------------------------------------------------------------------- nothing in the data
+# ------------------------------------------------------------------------------ nothing in the data
 
 
 def degenerate(kind, images, height, width):
@@ -547,17 +548,16 @@ def degenerate(kind, images, height, width):
 
 
 KINDS = (
-    *(
-        "black",
-        "white",
-        "flat",
-        "flat per image",
-        "constant over images",
-        "some of each",
-        "binary",
-        "faint",
-    ),
-    *("nearly black", "a single dot"),
+    "black",
+    "white",
+    "flat",
+    "flat per image",
+    "constant over images",
+    "some of each",
+    "binary",
+    "faint",
+    "nearly black",
+    "a single dot",
 )
 
 

@@ -18,7 +18,7 @@ from skimage import data
 
 from isca_gui.core.distortion import strength_search, unseen_damage
 from isca_gui.core.distortion.dataset import Dataset, Entry, generate
-from isca_gui.core.distortion.distortions import DISTORTIONS, mse
+from isca_gui.core.distortion.distortions import DISTORTIONS, UNDECIDED_LABEL, mse
 from isca_gui.core.model.training import train
 from isca_gui.core.progress import Progress, run
 from isca_gui.core.recognition.evaluation import (
@@ -27,25 +27,19 @@ from isca_gui.core.recognition.evaluation import (
     Outcome,
     Trial,
     auroc,
-    fresh,
     leave_one_out,
-    make,
-    mistaken,
-    plan,
-    plan_untrained,
+    make_picture,
+    plan_trials,
+    plan_untrained_trials,
+    score_fresh,
     summarise,
 )
-from isca_gui.core.recognition.recogniser import (
-    RULES,
-    UNDECIDED_LABEL,
-    Recogniser,
-    RecognitionError,
-    Verdict,
-)
+from isca_gui.core.recognition.recogniser import Recogniser, RecognitionError
+from isca_gui.core.recognition.verdict import RULES, Verdict
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator
 
     from isca_gui.core.model.model import Model
 
@@ -55,6 +49,14 @@ ISCA = TrainingSettings(solver="direct", epochs=20)
 
 def trained(made: Dataset, settings: TrainingSettings = ISCA) -> Model:
     return run(train(made, settings, 2))  # type: ignore[arg-type]
+
+
+def fresh(
+    model: Model, reference: np.ndarray, count: int, **more: Any
+) -> Generator[Progress, None, FreshScores]:
+    """Return the scores of one model as a task."""
+    (found,) = yield from score_fresh([Recogniser(model)], reference, count, **more)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -76,11 +78,11 @@ def _no_thread_is_left() -> Any:
     assert set(threading.enumerate()) <= before
 
 
-# --- leave one out ------------------------------------------------------------------------------------------
+# --- leave one out --------------------------------------------------------------------------------
 
 
 def literal_verdict(model: Model, left_out: int, descriptor: str, rule: str) -> tuple[str, float]:
-    """The verdict on a training picture, and the share of its blocks that vote for its class: loops."""
+    """Return the verdict on a training picture and the share of right votes, by plain loops."""
     known = model.known
     assert known is not None
     count = model.settings.components + (3 if descriptor == "extended" else 0)
@@ -137,7 +139,8 @@ def test_leave_one_out_is_what_the_recogniser_says(rule: str, small: Dataset, mo
     one_by_one = [recogniser.leave_one_out(number, rule) for number in range(len(small.labels))]
     assert found.verdicts == tuple(one.verdict.label for one in one_by_one)
     right = [
-        1 - mistaken(one, label).mean() for one, label in zip(one_by_one, small.labels, strict=True)
+        (one.winner == one.classes.index(label)).mean()
+        for one, label in zip(one_by_one, small.labels, strict=True)
     ]
     assert found.block_accuracy == pytest.approx(np.mean(right[1:]))
 
@@ -152,7 +155,8 @@ def test_rows_of_the_confusion_matrix_sum_to_the_counts(
     assert found.confusion.sum(axis=1).tolist() == [
         small.labels.count(name) for name in found.classes
     ]
-    assert found.recall["original"] == 0  # alone in its class
+    # The original is alone in its class.
+    assert found.recall["original"] == 0
     assert set(found.recall) == set(found.classes)
     diagonal = np.diag(found.confusion[1:, 1:-1])
     assert found.accuracy == pytest.approx(diagonal.sum() / (len(small.labels) - 1))
@@ -218,12 +222,12 @@ def test_a_failure_is_told_and_no_thread_is_left(small: Dataset, model: Model) -
         assert set(threading.enumerate()) <= before
 
 
-# --- fresh pictures -----------------------------------------------------------------------------------------
+# --- fresh pictures -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_the_plan_has_every_kind_and_every_pair(count: int) -> None:
-    trials = plan(count, 5, KINDS)
+    trials = plan_trials(count, 5, KINDS)
     labels = Counter(frozenset(trial.label.split("+")) for trial in trials)
     singles = [frozenset([kind]) for kind in KINDS]
     pairs = [frozenset(pair) for pair in combinations(KINDS, 2)]
@@ -239,8 +243,8 @@ def test_the_plan_has_every_kind_and_every_pair(count: int) -> None:
 
 
 def test_the_plan_depends_on_its_seed_only() -> None:
-    assert plan(2, 5, KINDS) == plan(2, 5, KINDS)
-    first, second = ({trial.seed for trial in plan(2, seed, KINDS)} for seed in (5, 6))
+    assert plan_trials(2, 5, KINDS) == plan_trials(2, 5, KINDS)
+    first, second = ({trial.seed for trial in plan_trials(2, seed, KINDS)} for seed in (5, 6))
     assert not first & second
 
 
@@ -249,21 +253,20 @@ def test_the_plan_depends_on_its_seed_only() -> None:
     [
         ([], []),
         (["jpeg"], ["jpeg"]),
-        (
-            ["jpeg", "blur"],
-            ["jpeg", "blur", "blur+jpeg"],
-        ),  # noise and light come after blur and coding
+        # Blur comes before coding, and both come before noise and light.
+        (["jpeg", "blur"], ["jpeg", "blur", "blur+jpeg"]),
         (["luminance", "impulse"], ["luminance", "impulse", "impulse+luminance"]),
     ],
 )
 def test_the_plan_of_few_kinds(kinds: list[str], labels: list[str]) -> None:
-    assert [trial.label for trial in plan(1, 0, kinds)] == labels
+    assert [trial.label for trial in plan_trials(1, 0, kinds)] == labels
 
 
 def test_fresh_pictures_are_those_of_the_plan(small: Dataset, model: Model) -> None:
     found = run(fresh(model, small.reference, 2, seed=3))
-    assert found.levels == (60, 900)  # those of the training pictures, not others
-    trials = plan(2, 3, small.classes[1:], (60, 900)) + plan_untrained(
+    # These are the levels of the training pictures.
+    assert found.levels == (60, 900)
+    trials = plan_trials(2, 3, small.classes[1:], (60, 900)) + plan_untrained_trials(
         small.reference, 2, 3, (60, 900)
     )
     assert len(trials) == 2 * (6 + 15 + 4)
@@ -283,8 +286,8 @@ def test_fresh_pictures_are_those_of_the_plan(small: Dataset, model: Model) -> N
 
 
 def test_no_fresh_picture_is_a_training_picture(small: Dataset) -> None:
-    for trial in plan(1, 1, KINDS):
-        made = make(small.reference, trial)
+    for trial in plan_trials(1, 1, KINDS):
+        made = make_picture(small.reference, trial)
         assert made is None or not any(
             np.array_equal(made[0], picture) for picture in small.pictures
         )
@@ -304,7 +307,7 @@ def test_what_cannot_be_reached_is_counted() -> None:
 
 
 def test_damage_that_does_nothing_is_no_trial() -> None:
-    """A chart of black and white stays what it is with fewer grey levels, and is rightly called so."""
+    """A black and white chart does not change with fewer grey levels, and is called original."""
     chart = (np.indices((96, 96)).sum(axis=0) // 8 % 2).astype(np.float32)
     made = run(generate(chart, DatasetSpec(kinds=("blur", "impulse"), levels=(100.0, 300.0)), 2))
     found = run(fresh(trained(made, TrainingSettings(method="pca")), chart, 2))
@@ -336,7 +339,7 @@ def test_a_constant_reference_is_no_accident() -> None:
     assert found.recall["luminance"] == 1
 
 
-# --- figures ------------------------------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -379,8 +382,19 @@ def verdict(
     **components: float,
 ) -> Verdict:
     return Verdict(
-        *(label, 0.5, None, 0.0, 0.5, severity, severity, unusual, unlike),
-        *({}, components, parts or (label,), "."),
+        label=label,
+        share=0.5,
+        runner_up=None,
+        runner_up_share=0.0,
+        margin=0.5,
+        severity=severity,
+        nearest_level=severity,
+        unusual=unusual,
+        unlike=unlike,
+        shares={},
+        components=components,
+        parts=parts or (label,),
+        sentence=".",
     )
 
 
@@ -394,13 +408,12 @@ def test_the_figures_of_outcomes_made_by_hand() -> None:
         outcome("blur", 200, verdict("jpeg", severity=100, unusual=0.2)),
         outcome("jpeg", 300, verdict("jpeg", severity=300, unusual=0.3, unlike=True)),
         outcome("jpeg", 400, verdict("jpeg", "jpeg", "blur", severity=480, unusual=0.4)),
-        outcome(
-            "blur+jpeg", 500, verdict("blur", blur=0.6, jpeg=0.3, contrast=0.1)
-        ),  # top two right
-        outcome("blur+jpeg", 500, verdict("jpeg", blur=0.1, jpeg=0.6, contrast=0.3)),  # one of them
-        outcome(
-            "blur+jpeg", 500, verdict("contrast", "blur", "jpeg", contrast=0.9)
-        ),  # by its parts
+        # The top two are right.
+        outcome("blur+jpeg", 500, verdict("blur", blur=0.6, jpeg=0.3, contrast=0.1)),
+        # One of them is right.
+        outcome("blur+jpeg", 500, verdict("jpeg", blur=0.1, jpeg=0.6, contrast=0.3)),
+        # Both are right by the parts.
+        outcome("blur+jpeg", 500, verdict("contrast", "blur", "jpeg", contrast=0.9)),
         outcome(
             "blur+contrast", 500, verdict("blur", unlike=True, blur=0.6, original=0.5, contrast=0.1)
         ),
@@ -417,7 +430,8 @@ def test_the_figures_of_outcomes_made_by_hand() -> None:
     assert found.level_correlation == pytest.approx(0.8)  # ranks 2, 1, 3, 4
     assert found.called_mixtures == 1 / 4
     assert found.called_unlike == 1 / 4
-    assert found.one_of_two == 2 / 4  # unlike anything is no answer
+    # "Not recognised" is not an answer.
+    assert found.one_of_two == 2 / 4
     both, more = (
         outcome("blur+jpeg", 500, verdict(label)) for label in ("blur+jpeg", "blur+impulse")
     )
@@ -465,23 +479,7 @@ def test_one_picture_has_no_correlation() -> None:
     assert found.singles == 1
 
 
-@pytest.mark.parametrize(
-    ("found", "top"),
-    [
-        (verdict("blur", "jpeg", "blur", blur=0.9, contrast=0.1), ("jpeg", "blur")),
-        (verdict("blur", original=0.8, blur=0.1, jpeg=0.05, contrast=0.05), ("blur", "jpeg")),
-        (verdict("blur", blur=0.2, jpeg=0.5, contrast=0.3), ("jpeg", "contrast")),
-        (verdict("blur", blur=1.0), ("blur",)),
-        (verdict("original", original=1.0), ()),
-    ],
-)
-def test_the_two_most_likely(found: Verdict, top: Sequence[str]) -> None:
-    assert found.top_two == top
-
-
-# --- damage that is not trained -----------------------------------------------------------------------------
-
-SIZES = [(64, 64), (23, 60), (16, 16), (5, 7), (1, 1)]
+# --- the plan of untrained kinds ------------------------------------------------------------------
 
 
 def photograph(height: int, width: int) -> np.ndarray:
@@ -489,65 +487,11 @@ def photograph(height: int, width: int) -> np.ndarray:
     return (data.camera()[np.ix_(rows, columns)] / 255).astype(np.float32)
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("kind", unseen_damage.UNTRAINED)
-def test_untrained_damage_gives_a_picture(kind: str, size: tuple[int, int]) -> None:
-    picture = photograph(*size)
-    before = picture.copy()
-    for value in unseen_damage.UNTRAINED[kind][1]:
-        made = unseen_damage.damage(picture, kind, value, 3)
-        assert made.shape == size
-        assert made.dtype == np.float32
-        assert ((made >= 0) & (made <= 1)).all()
-        assert np.array_equal(made, unseen_damage.damage(picture, kind, value, 3))
-        other = unseen_damage.damage(picture, kind, value, 4)
-        assert np.array_equal(made, other) == (kind != "speckle noise")
-    assert np.array_equal(picture, before)
-
-
-@pytest.mark.parametrize("kind", unseen_damage.UNTRAINED)
-@pytest.mark.parametrize(("low", "high"), [(45.0, 900.0), (300.0, 900.0)])
-def test_strengths_lead_into_the_range(kind: str, low: float, high: float) -> None:
-    picture = photograph(48, 64)
-    ladder = unseen_damage.UNTRAINED[kind][1]
-    reached = {
-        value: mse(unseen_damage.damage(picture, kind, value, 11), picture) for value in ladder
-    }
-    found = unseen_damage.strengths(picture, kind, low, high)
-    assert found
-    assert set(found) <= set(ladder)
-    for value in found:
-        assert 0.8 * low <= reached[value] <= 1.2 * high  # noise of another seed
-    surely = [value for value, error in reached.items() if 1.2 * low <= error <= 0.8 * high]
-    assert set(surely) <= set(found)
-
-
-@pytest.mark.parametrize("kind", unseen_damage.UNTRAINED)
-def test_out_of_reach_the_nearest_strength_is_taken(kind: str) -> None:
-    picture = photograph(32, 40)
-    ladder = unseen_damage.UNTRAINED[kind][1]
-    errors = [mse(unseen_damage.damage(picture, kind, value, 0), picture) for value in ladder]
-    (highest,) = unseen_damage.strengths(picture, kind, 60_000.0, 65_000.0)
-    assert errors[ladder.index(highest)] > 0.9 * max(errors)
-    (lowest,) = unseen_damage.strengths(picture, kind, 1e-4, 2e-4)
-    assert errors[ladder.index(lowest)] < 1.1 * min(errors) + 0.1
-
-
-@pytest.mark.parametrize("value", [0.0, 0.5, 1.0])
-@pytest.mark.parametrize("kind", unseen_damage.UNTRAINED)
-def test_untrained_damage_of_a_constant_picture(kind: str, value: float) -> None:
-    picture = np.full((20, 24), value, np.float32)
-    found = unseen_damage.strengths(picture, kind, *PAPER_LEVELS)
-    assert found
-    made = unseen_damage.damage(picture, kind, found[0], 1)
-    assert ((made >= 0) & (made <= 1)).all()
-
-
 @pytest.mark.parametrize("count", [1, 4, 60])
 def test_the_plan_of_untrained_kinds(count: int) -> None:
     picture = photograph(32, 32)
-    trials = plan_untrained(picture, count, 9)
-    assert trials == plan_untrained(picture, count, 9)
+    trials = plan_untrained_trials(picture, count, 9)
+    assert trials == plan_untrained_trials(picture, count, 9)
     assert Counter(trial.label for trial in trials) == dict.fromkeys(unseen_damage.UNTRAINED, count)
     for kind in unseen_damage.UNTRAINED:
         ladder = unseen_damage.strengths(picture, kind, *PAPER_LEVELS)
@@ -556,7 +500,7 @@ def test_the_plan_of_untrained_kinds(count: int) -> None:
         assert len(used) == min(count, len(ladder))  # different ones as long as there are any
 
 
-# --- all together -------------------------------------------------------------------------------------------
+# --- all together ---------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Maps of a recognition as pictures: opacity is confidence, classes differ without colour, letters fit."""
+"""Maps as pictures: opacity is confidence, classes differ without colour, letters fit."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ import pytest
 from isca_gui.core.distortion.distortions import TABLE
 from isca_gui.core.pictures.blocks import BlockGrid
 from isca_gui.core.recognition import vote_overlays
-from isca_gui.core.recognition.recogniser import UNDECIDED, Recognition, Verdict
+from isca_gui.core.recognition.neighbours import UNDECIDED
+from isca_gui.core.recognition.recogniser import Recognition
+from isca_gui.core.recognition.verdict import Verdict
 from isca_gui.core.recognition.vote_overlays import (
     compose,
     confidence_overlay,
-    look,
     pattern_mask,
     severity_overlay,
+    style_of,
     swatch,
     vote_overlay,
 )
@@ -40,15 +42,31 @@ def recognition(
     count = rows * columns
     floats = np.ones(count, np.float32)
     verdict = Verdict(
-        label="blur", share=1.0, runner_up=None, runner_up_share=0.0, margin=1.0, severity=100.0,
-        nearest_level=100.0, unusual=0.5, unlike=False, shares={"blur": 1.0}, components={"blur": 1.0},
-        parts=("blur",), sentence="Blur.",
-    )  # fmt: skip
+        label="blur",
+        share=1.0,
+        runner_up=None,
+        runner_up_share=0.0,
+        margin=1.0,
+        severity=100.0,
+        nearest_level=100.0,
+        unusual=0.5,
+        unlike=False,
+        shares={"blur": 1.0},
+        components={"blur": 1.0},
+        parts=("blur",),
+        sentence="Blur.",
+    )
     return Recognition(
-        CLASSES, BlockGrid(height, width, side), winner.ravel().astype(np.int16),
-        np.ones((count, len(CLASSES)), np.float32), np.zeros(count, np.int32),
-        np.linspace(0, 900, count, dtype=np.float32), confidence * floats, floats, verdict,
-    )  # fmt: skip
+        classes=CLASSES,
+        grid=BlockGrid(height, width, side),
+        winner=winner.ravel().astype(np.int16),
+        distances=np.ones((count, len(CLASSES)), np.float32),
+        nearest=np.zeros(count, np.int32),
+        level=np.linspace(0, 900, count, dtype=np.float32),
+        confidence=confidence * floats,
+        rank=floats,
+        verdict=verdict,
+    )
 
 
 def board(*rows: list[int]) -> NDArray[np.int16]:
@@ -61,12 +79,12 @@ def test_the_fill_is_as_opaque_as_the_vote_is_sure() -> None:
     assert overlay.shape == (8, 32, 4)
     assert overlay.dtype == np.uint8
     assert (overlay[..., 3] == round(0.4 * 255)).all()
-    assert (overlay[..., :3] == look("original").colour).all()
+    assert (overlay[..., :3] == style_of("original").colour).all()
 
 
 def test_doubtful_blocks_keep_a_readable_pattern() -> None:
     overlay = vote_overlay(recognition(board([4]), confidence=0.0), 8, 8)
-    lines = pattern_mask(look("blur").patterns, 8, 8)
+    lines = pattern_mask(style_of("blur").patterns, 8, 8)
     assert (overlay[~lines, 3] == 0).all()
     assert (overlay[lines, 3] > 80).all()
 
@@ -80,11 +98,11 @@ def test_undecided_blocks_are_a_white_hatch_with_the_picture_between() -> None:
 
 def test_all_classes_differ_without_colour() -> None:
     patterns = {
-        label: pattern_mask(look(label).patterns, 8, 8) for label in (*CLASSES, "undecided")
+        label: pattern_mask(style_of(label).patterns, 8, 8) for label in (*CLASSES, "undecided")
     }
     for first, second in itertools.combinations(patterns, 2):
         assert (patterns[first] != patterns[second]).any(), (first, second)
-    letters = [look(label).letter for label in CLASSES]
+    letters = [style_of(label).letter for label in CLASSES]
     assert len(set(letters)) == len(letters)
 
 
@@ -147,11 +165,11 @@ def test_composing_mixes_by_opacity() -> None:
     assert compose(picture, np.zeros((8, 8, 4), np.uint8), 1.0).shape == (8, 8, 3)
 
 
-def test_mixtures_and_unknown_labels_have_a_look_that_is_always_the_same() -> None:
-    mixture = look("blur+jpeg")
+def test_mixtures_and_unknown_labels_always_have_the_same_style() -> None:
+    mixture = style_of("blur+jpeg")
     assert mixture.letter == "BJ"
-    assert set(mixture.patterns) == {*look("blur").patterns, *look("jpeg").patterns}
-    assert look("my folder") == look("my folder")
+    assert set(mixture.patterns) == {*style_of("blur").patterns, *style_of("jpeg").patterns}
+    assert style_of("my folder") == style_of("my folder")
     assert swatch("my folder", 18, 26).shape == (18, 26, 4)
     assert vote_overlays.colours("000000 ffffff").shape == (256, 3)
 

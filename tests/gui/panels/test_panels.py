@@ -787,9 +787,9 @@ def test_a_training_that_is_stopped_in_its_first_epoch_leaves_no_run(
 def test_resume_says_why_not(qtbot: QtBot, with_run: Studio) -> None:
     panel = shown(qtbot, with_run, TrainingPanel)
     session = with_run.session
-    assert "all these epochs" in panel.resume_button.toolTip()
+    assert "ask for more epochs" in panel.resume_button.toolTip()
     session.set_settings(replace(SETTINGS, components=3))
-    assert "another components" in panel.resume_button.toolTip()
+    assert "other settings (components)" in panel.resume_button.toolTip()
     assert panel.state == step_frame.STALE
     session.set_settings(replace(SETTINGS, epochs=20))
     assert panel.resume_button.isEnabled()
@@ -800,7 +800,7 @@ def test_resume_says_why_not(qtbot: QtBot, with_run: Studio) -> None:
     assert panel.resume_button.isEnabled()
     session.replace_run(replace(run, model=replace(run.model, end=STOPPED)))
     session.set_settings(replace(SETTINGS, epochs=3))
-    assert "all these epochs" in panel.resume_button.toolTip()
+    assert "ask for more epochs" in panel.resume_button.toolTip()
 
 
 def test_a_run_goes_on_while_its_dataset_is_there_whatever_is_set_in_step_2(
@@ -870,8 +870,8 @@ def test_a_picture_made_from_the_reference_gets_a_verdict(
     ("said", "row"),
     [
         ({"label": "blur", "parts": ("blur",)}, ["blur", "120"]),
-        ({"label": "blur", "parts": ("blur",), "unlike": True}, ["unlike any", ""]),
-        ({"label": "original", "parts": (), "unlike": True}, ["unlike any", ""]),
+        ({"label": "blur", "parts": ("blur",), "unlike": True}, ["not recognised", ""]),
+        ({"label": "original", "parts": (), "unlike": True}, ["not recognised", ""]),
         ({"label": "blur", "parts": ("blur", "jpeg")}, ["blur+jpeg", ""]),
         ({"label": "blur+jpeg", "parts": ("blur", "jpeg")}, ["blur+jpeg", "120"]),
         ({"label": "undecided", "parts": ()}, ["undecided", ""]),
