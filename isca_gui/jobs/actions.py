@@ -20,6 +20,7 @@ from isca_gui.core.pictures.decoding import check_size
 from isca_gui.core.progress import Progress
 from isca_gui.core.solvers.steps import Cancelled, State, Step
 from isca_gui.jobs import pace
+from isca_gui.jobs.names import JobName
 from isca_gui.jobs.previews import make_preview
 from isca_gui.jobs.recognition_queue import RecognitionQueue
 from isca_gui.jobs.runner import highest_priority
@@ -74,7 +75,10 @@ class Actions(QObject):
             self.picture_opened.emit(name)
 
         self._jobs.run(
-            "open", f"Opening {title}", lambda: image.read(samples.resolve(name)), done=done
+            JobName.OPEN_PICTURE,
+            f"Opening {title}",
+            lambda: image.read(samples.resolve(name)),
+            done=done,
         )
 
     def open_sample(self, name: str = samples.TABLE[0].name) -> None:
@@ -89,7 +93,7 @@ class Actions(QObject):
             self._session.say("error", f"The picture '{name}' cannot be used: {error}")
             return
         self._jobs.run(
-            "open",
+            JobName.OPEN_PICTURE,
             f"Opening {name}",
             lambda: grey(pasted),
             done=lambda picture: self._session.set_reference(Reference(name, picture)),
@@ -116,11 +120,11 @@ class Actions(QObject):
             self._session.set_dataset(made, digest, reference)
             self._say_made(made)
 
-        self._jobs.start("dataset", "Generating the dataset", make, done=done)
+        self._jobs.start(JobName.DATASET, "Generating the dataset", make, done=done)
 
     def stop_generating(self) -> None:
         """Stop making the dataset; the one that was there stays."""
-        self._jobs.stop("dataset")
+        self._jobs.stop(JobName.DATASET)
 
     def preview(self, kind: str, mse: float, done: Callable[[Preview], None]) -> None:
         """Make the picture that the dataset would hold for a kind and MSE; only the newest wish counts."""
@@ -128,7 +132,7 @@ class Actions(QObject):
         if reference is None:
             return
         self._jobs.run(
-            "preview",
+            JobName.PREVIEW,
             "Preview",
             lambda: make_preview(reference.picture, kind, mse, seed),
             done=done,
@@ -146,14 +150,14 @@ class Actions(QObject):
             self._session.say("warning", "There is no dataset yet. Generate one first.")
             return
         self._jobs.start(
-            f"save dataset {os.fspath(folder)}", "Saving the dataset",
+            JobName.SAVE_DATASET.of(os.fspath(folder)), "Saving the dataset",
             lambda: dataset_folder.save(made, folder, overwrite=overwrite),
             done=lambda path: self._session.say("info", f"The dataset was saved in '{path}'."), writes=True,
         )  # fmt: skip
 
     def import_folder(self, folder: str | os.PathLike[str]) -> None:
         """Read a dataset folder or one with a subfolder per label; its original becomes the reference."""
-        if self._jobs.running("dataset"):
+        if self._jobs.running(JobName.DATASET):
             self._session.say(
                 "warning", "A dataset is being made or read already. Stop that first."
             )
@@ -175,7 +179,7 @@ class Actions(QObject):
             self._session.set_dataset(made, digest, reference)
             self._say_made(made)
 
-        self._jobs.start("dataset", "Importing the folder", make, done=done)
+        self._jobs.start(JobName.DATASET, "Importing the folder", make, done=done)
 
     def _say_made(self, made: Dataset) -> None:
         missed = len(made.unreachable)
@@ -196,7 +200,7 @@ class Actions(QObject):
             session.say("warning", "There is no dataset yet. Generate one first.")
             return
         wrong = self._wrong["training"]()
-        if wrong or self._jobs.running("training"):
+        if wrong or self._jobs.running(JobName.TRAINING):
             busy = "A training is under way already. Stop it first; what it has is kept."
             session.say("warning", wrong or busy)
             return
@@ -204,14 +208,14 @@ class Actions(QObject):
         session.begin_run(settings, model.steps if model is not None else ())
         title = f"Training {session.live.name}" if session.live else "Training"
         self._jobs.start(
-            "training", title, lambda: _train(data, settings, model), keep=True,
+            JobName.TRAINING, title, lambda: _train(data, settings, model), keep=True,
             done=self._on_trained, reports=self._on_steps, failed=self._on_training_failed,
             progress=_progress_of(settings.resolved()),
         )  # fmt: skip
 
     def stop_training(self) -> None:
         """Stop the training and keep the model of the last whole epoch."""
-        self._jobs.stop("training")
+        self._jobs.stop(JobName.TRAINING)
 
     def evaluate_all(self, run_numbers: Sequence[int]) -> None:
         """Evaluate runs one after the other until one is stopped: each takes all cores.
@@ -228,7 +232,7 @@ class Actions(QObject):
             self.evaluate(left[0], then=lambda: self.evaluate_all(left[1:]))
 
     def _evaluating(self, run_number: int) -> bool:
-        return self._jobs.running(f"evaluation {run_number}")
+        return self._jobs.running(JobName.EVALUATION.of(run_number))
 
     def evaluate(self, run_number: int, then: Callable[[], None] | None = None) -> None:
         """Find out how often each training picture would be recognised if it were not known."""
@@ -250,7 +254,7 @@ class Actions(QObject):
 
         failed = (lambda _: then()) if then is not None else None
         title = f"Evaluating {run.name}"
-        self._jobs.start(f"evaluation {run_number}", title, make, done=done, failed=failed)
+        self._jobs.start(JobName.EVALUATION.of(run_number), title, make, done=done, failed=failed)
 
     def save_model(self, run: Run | int, path: str | os.PathLike[str]) -> None:
         """Write a run's model to a file."""
@@ -259,7 +263,7 @@ class Actions(QObject):
             self._session.say("warning", "There is no model yet. Train one first.")
             return
         self._jobs.run(
-            f"save model {os.fspath(path)}", f"Saving {found.name}", lambda: _save(path, found.model),
+            JobName.SAVE_MODEL.of(os.fspath(path)), f"Saving {found.name}", lambda: _save(path, found.model),
             done=lambda _: self._session.say("info", f"{found.name} was saved as '{os.fspath(path)}'."),
             writes=True,
         )  # fmt: skip
@@ -273,7 +277,10 @@ class Actions(QObject):
             self._session.say("info", f"The model '{name}' was opened.")
 
         self._jobs.run(
-            f"load model {os.fspath(path)}", f"Opening {name}", lambda: _load(path), done=done
+            JobName.LOAD_MODEL.of(os.fspath(path)),
+            f"Opening {name}",
+            lambda: _load(path),
+            done=done,
         )
 
     def _on_steps(self, reports: list[Any]) -> None:
@@ -348,7 +355,9 @@ class Actions(QObject):
             compiled_loops.prepare(settings.components, settings.precision)
             gc.freeze()  # all modules are loaded: looking through them again would hold up the window
 
-        self._jobs.run("prepare", "Preparing the solver (some seconds, the first time only)", work)
+        self._jobs.run(
+            JobName.PREPARE_SOLVER, "Preparing the solver (some seconds, the first time only)", work
+        )
 
     def stop(self) -> None:
         """Stop the weightiest job that can be stopped, else the newest; what is being written comes last."""
@@ -360,7 +369,7 @@ class Actions(QObject):
 
     def stop_job(self, job: Job) -> None:
         """Stop a job."""
-        self._jobs.stop(job.name)
+        self._jobs.stop(job.id)
 
     def _on_unwritten(self, job: Job) -> None:
         self._session.say(

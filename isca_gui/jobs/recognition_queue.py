@@ -18,6 +18,7 @@ from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import Progress
 from isca_gui.core.recognition import answer_table
 from isca_gui.core.storage import files
+from isca_gui.jobs.names import JobName
 from isca_gui.jobs.runner import explain
 from isca_gui.session.records import HIDDEN, LEFT_OUT, RejectedPicture, TestedPicture
 
@@ -100,7 +101,7 @@ class RecognitionQueue(QObject):
         what = "one picture" if count == 1 else f"{count} pictures"
         done = f"The table of {what} was saved as '{os.fspath(path)}'."
         self._jobs.run(
-            f"save answers {os.fspath(path)}", "Saving the table of answers",
+            JobName.SAVE_ANSWERS.of(os.fspath(path)), "Saving the table of answers",
             lambda: _write_table(path, tested, refused),
             done=lambda _: self._session.say("info", done), writes=True,
         )  # fmt: skip
@@ -118,16 +119,16 @@ class RecognitionQueue(QObject):
         return self._session.test.number if self._session.test is not None else 0
 
     def _want(self, wanted: list[_Wanted]) -> None:
-        if not self._jobs.running("recognise"):
+        if not self._jobs.running(JobName.RECOGNITION):
             self._wanted = deque()  # what is left of a job that was stopped stays its own
         self._wanted.extend(replace(each, run=self._session.run) for each in wanted)
-        if self._wanted and not self._jobs.running("recognise"):
+        if self._wanted and not self._jobs.running(JobName.RECOGNITION):
             self._recognise_next()
 
     def _recognise_next(self) -> None:
         queue = self._wanted
         self._jobs.start(
-            "recognise", "Recognising", lambda: self._recognise(queue),
+            JobName.RECOGNITION, "Recognising", lambda: self._recognise(queue),
             done=self._on_recognised, reports=self._on_tested, failed=self._on_recognition_failed,
         )  # fmt: skip
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from isca_gui.jobs import pace
+from isca_gui.jobs.names import JobName
 from isca_gui.projects import recovery_folder
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from isca_gui.session.session import Session
     from isca_gui.widgets.notice_bar import Notice
 
-JOB, FIND, RESTORE = "autosave", "find unsaved work", "project"
 _SOON = 2.0  # seconds after a change: many come together
 _RESTORE = "Bring this work back; it can then be saved."
 _DISCARD = "Delete this work for good."
@@ -128,7 +128,7 @@ class Recovery(QObject):
         self.busy, self._last = True, time.monotonic()
         # It ends by itself: Stop is for what the user has begun.
         self._jobs.run(
-            JOB, "Keeping your work safe", make,
+            JobName.AUTOSAVE, "Keeping your work safe", make,
             done=lambda result: self._on_kept(result, now if live is not None else None, ended, adopted),
         )  # fmt: skip
 
@@ -201,7 +201,7 @@ class Recovery(QObject):
     def look(self) -> None:
         """Look for work that was not saved, and offer it without standing in the way."""
         self._jobs.run(
-            FIND,
+            JobName.FIND_UNSAVED_WORK,
             "Looking for work that was not saved",
             recovery_folder.orphans,
             done=self._on_found,
@@ -212,7 +212,7 @@ class Recovery(QObject):
         for problem in problems:
             self._session.say("warning", problem)
         self._offer()
-        self._jobs.run("prepare safety", "Preparing", recovery_folder.prepare)
+        self._jobs.run(JobName.PREPARE_AUTOSAVE, "Preparing", recovery_folder.prepare)
 
     def _offer(self) -> None:
         if not self._orphans:
@@ -259,11 +259,14 @@ class Recovery(QObject):
         def begin() -> None:
             self._restoring = True
             self._jobs.start(
-                RESTORE, "Restoring your work", lambda: recovery_folder.load(orphan), done=done
+                JobName.PROJECT,
+                "Restoring your work",
+                lambda: recovery_folder.load(orphan),
+                done=done,
             )
 
         self._notice.say(f"Restoring {orphan.what}…", ())
-        self._projects.turns.take(begin)
+        self._projects.save_queue.add(begin)
 
     def _adopt(self, orphan: UnsavedWork, *, whole: bool) -> None:
         """Take over what was restored; its folder goes when all of it is in ours."""
@@ -278,7 +281,7 @@ class Recovery(QObject):
 
     def _on_jobs_changed(self) -> None:
         """Offer it again where restoring failed or was stopped."""
-        if self._restoring and not self._jobs.running(RESTORE):
+        if self._restoring and not self._jobs.running(JobName.PROJECT):
             self._restoring = False
             self._offer()
 
@@ -293,7 +296,9 @@ class Recovery(QObject):
             orphan.lock.release()
 
         self._jobs.run(
-            f"remove {orphan.folder.name}", "Removing work that is no longer needed", work
+            JobName.REMOVE_UNSAVED_WORK.of(orphan.folder.name),
+            "Removing work that is no longer needed",
+            work,
         )
 
     def _leave(self) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from isca_gui.projects.save_queue import SaveQueue
+from isca_gui.jobs.names import JOBS_OF_THE_WORK, JobName
+from isca_gui.jobs.runner import SaveQueue
 from isca_gui.projects.unsaved_changes import what_is_lost
-from isca_gui.projects.vote_map_reload import RELOAD_VOTE_MAPS
 from isca_gui.widgets.save_question import DISCARD, SAVE, ask_save
 
 if TYPE_CHECKING:
@@ -24,13 +24,6 @@ if TYPE_CHECKING:
     from isca_gui.session.session import Session
 
     Then = Callable[[], object] | None
-
-JOB = "project"
-# Jobs whose results belong to what is shown now, and not to another project.
-OF_THIS_WORK = (
-    *("dataset", "training", "recognise", "evaluation ", "open", "load model", "preview"),
-    RELOAD_VOTE_MAPS,
-)
 
 
 @dataclass(frozen=True)
@@ -56,7 +49,7 @@ class GuardedWork(QObject):
         self._requests = self._met = (
             0  # for other work: how many there were, and which was met last
         )
-        self.turns = SaveQueue(jobs, JOB, self)
+        self.save_queue = SaveQueue(jobs, JobName.PROJECT, self)
 
     def save(self, then: Then = None, otherwise: Then = None) -> None:
         """Write the work to its file; `otherwise` is done where it is not written."""
@@ -123,7 +116,7 @@ class GuardedWork(QObject):
             else:
                 self.guard(again, otherwise)
 
-        self.turns.take(begin)
+        self.save_queue.add(begin)
 
     def guard(self, then: Callable[[], object], otherwise: Then = None) -> None:
         """Do something that would lose what is not saved; ask before, if there is something."""
@@ -145,7 +138,7 @@ class GuardedWork(QObject):
             self._when_stopped(lambda: self.save(saved, otherwise))
         elif answer == DISCARD:
             # What jobs under way are about to give was discarded as well.
-            self._discarded = any(job.name.startswith(OF_THIS_WORK) for job in self._jobs.jobs())
+            self._discarded = any(job.name in JOBS_OF_THE_WORK for job in self._jobs.jobs())
             then()
             self._discarded = False
         elif otherwise is not None:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from isca_gui.jobs.names import JOBS_OF_THE_WORK, JobName
 from isca_gui.projects import project_io
 from isca_gui.projects.file_locks import ProjectLocks, file_mark
-from isca_gui.projects.guarded_work import JOB, OF_THIS_WORK, GuardedWork, Request
+from isca_gui.projects.guarded_work import GuardedWork, Request
 from isca_gui.projects.vote_map_reload import reload_vote_maps
 from isca_gui.session.records import SessionState
 from isca_gui.widgets.file_names import PACKED, SUFFIX, ask_name
@@ -75,7 +76,7 @@ class ProjectManager(GuardedWork):
         self.guard(lambda: self.replace_work(self.request(), self._begin_anew))
 
     def _begin_anew(self) -> None:
-        with self.turns.paused():
+        with self.save_queue.paused():
             self._put(SessionState(self._session.spec, self._session.settings))
             self._belong("", None, "", None)
             self._now_saved(None)
@@ -129,11 +130,11 @@ class ProjectManager(GuardedWork):
 
         def begin() -> None:
             self._jobs.start(
-                JOB, f"Opening {Path(path).name}", read,
+                JobName.PROJECT, f"Opening {Path(path).name}", read,
                 done=lambda found: self.replace_work(asked, lambda: put(found)),
             )  # fmt: skip
 
-        self.turns.take(begin)
+        self.save_queue.add(begin)
 
     def _load_packed(self, path: str) -> None:
         """Open a project in one file; it is written to a project of its own when it is saved."""
@@ -163,7 +164,7 @@ class ProjectManager(GuardedWork):
             self._locks.release(lock)
             self._load(path, path, replace(asked, mark=self.mark), tries=tries - 1)
             return
-        with self.turns.paused():
+        with self.save_queue.paused():
             self._put(work)
             self._belong(path, lock, why_not, seen)
             self._now_saved(kept)
@@ -180,7 +181,7 @@ class ProjectManager(GuardedWork):
     def restore(self, work: SessionState, project: Project, path: str) -> None:
         """Take work that was not saved when the program ended, as changes of its file if it had one."""
         lock, why_not = self._locks.take(path) if path else (None, "")
-        with self.turns.paused():
+        with self.save_queue.paused():
             self._put(work)
             self._belong(path, lock, why_not, file_mark(path))
             self._kept = None
@@ -194,7 +195,7 @@ class ProjectManager(GuardedWork):
         """Let nothing that is under way for the old work come into the new one."""
         self._waiting = None
         self._generation += 1
-        self._jobs.drop(*OF_THIS_WORK)
+        self._jobs.drop(*JOBS_OF_THE_WORK)
         self._session.set_work(work)
 
     # --- save -----------------------------------------------------------------------------------------------
@@ -250,12 +251,12 @@ class ProjectManager(GuardedWork):
             if otherwise is not None:
                 otherwise()
 
-        self.turns.take(begin)
+        self.save_queue.add(begin)
 
     def _write_packed(self, path: str) -> None:
         work, (view, layout), kept = self._session.work, self._view(), self._kept
         self._jobs.start(
-            JOB, f"Saving {Path(path).name}", lambda: project_io.save_packed(path, work, view, layout, kept),
+            JobName.PROJECT, f"Saving {Path(path).name}", lambda: project_io.save_packed(path, work, view, layout, kept),
             done=lambda _: self._session.say("info", f"The project was packed into '{path}'."), writes=True,
         )  # fmt: skip
 
@@ -321,7 +322,12 @@ class ProjectManager(GuardedWork):
                 otherwise()
 
         self._jobs.start(
-            JOB, f"Saving {Path(path).name}", write, done=done, failed=failed, writes=True
+            JobName.PROJECT,
+            f"Saving {Path(path).name}",
+            write,
+            done=done,
+            failed=failed,
+            writes=True,
         )
 
     def _ask_replace(self, path: str, there: object, then: Then, otherwise: Then) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from isca_gui.jobs.names import JobName
 from isca_gui.projects import project_io
 
 if TYPE_CHECKING:
     from isca_gui.jobs.runner import JobRunner
     from isca_gui.session.records import SessionState
     from isca_gui.session.session import Session
-
-RELOAD_VOTE_MAPS = "project pictures"
 
 
 def reload_vote_maps(session: Session, jobs: JobRunner, work: SessionState) -> None:
@@ -28,4 +27,4 @@ def reload_vote_maps(session: Session, jobs: JobRunner, work: SessionState) -> N
 
     if work.tested:
         title = "Recognising the project's pictures"
-        jobs.start(RELOAD_VOTE_MAPS, title, lambda: project_io.recognised(work), reports=take)
+        jobs.start(JobName.VOTE_MAPS, title, lambda: project_io.recognised(work), reports=take)

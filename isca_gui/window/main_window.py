@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QDockWidget, QFileDialog, QWidget
 
 from isca_gui.help.guide import Guide
 from isca_gui.jobs.actions import MODEL_SUFFIX as SUFFIX
+from isca_gui.jobs.names import JobName
 from isca_gui.panels.dataset import DatasetPanel
 from isca_gui.panels.recognise import RecognisePanel
 from isca_gui.panels.reference import ReferencePanel
@@ -216,7 +217,7 @@ class MainWindow(ArrangedWindow):
 
         # Not at once: to begin a job lets others have their turn, in the middle of a save.
         QTimer.singleShot(
-            0, self, lambda: self.jobs.run("preferences", "Keeping the preferences", work)
+            0, self, lambda: self.jobs.run(JobName.PREFERENCES, "Keeping the preferences", work)
         )
 
     def _on_project_changed(self) -> None:

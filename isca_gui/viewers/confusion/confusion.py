@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from isca_gui.core.distortion.distortions import level_text
 from isca_gui.core.recognition.vote_overlays import look
+from isca_gui.jobs.names import JobName
 from isca_gui.jobs.recognition_queue import left_out_name
 from isca_gui.session.session import TestedPicture
 from isca_gui.viewers import view_settings
@@ -105,7 +106,7 @@ class ConfusionViewer(Viewer):
             text,
             f"Evaluate {run.name}",
             lambda: self._actions.evaluate(number),
-            f"evaluation {number}",
+            JobName.EVALUATION.of(number),
         )
 
     def look_as(self, values: Mapping[str, Any]) -> None:
@@ -367,7 +368,7 @@ class ConfusionViewer(Viewer):
 
     def _on_jobs_changed_too(self) -> None:
         if self.isVisible() and self.session.run is not None:
-            busy = self.jobs.running(f"evaluation {self.session.run.number}")
+            busy = self.jobs.running(JobName.EVALUATION.of(self.session.run.number))
             self.evaluate.setEnabled(not busy)
             self.evaluate.setToolTip(
                 "It is being evaluated."

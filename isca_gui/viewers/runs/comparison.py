@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui.jobs.names import JobName
 from isca_gui.session.session import METHOD_TITLES
 from isca_gui.viewers.cli_lines import settings_in_short
 from isca_gui.viewers.export import Exportable
@@ -187,7 +188,9 @@ class ComparisonViewer(Viewer):
     def _update_button(self) -> None:
         if not self.isVisible():
             return
-        busy = any(self.jobs.running(f"evaluation {run.number}") for run in self.session.runs)
+        busy = any(
+            self.jobs.running(JobName.EVALUATION.of(run.number)) for run in self.session.runs
+        )
         why = (
             "Runs are being evaluated."
             if busy

@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 
 from isca_gui.core.solvers.steps import STOPPED
 from isca_gui.jobs.actions import MODEL_SUFFIX
+from isca_gui.jobs.names import JobName
 from isca_gui.session.session import METHOD_TITLES
 from isca_gui.viewers.cli_lines import model_file, run_commands, settings_in_short
 from isca_gui.viewers.export import Exportable
@@ -360,7 +361,7 @@ class RunsViewer(Viewer):
         if not self.isVisible():
             return
         run = self.session.run
-        busy = run is not None and self.jobs.running(f"evaluation {run.number}")
+        busy = run is not None and self.jobs.running(JobName.EVALUATION.of(run.number))
         for text, button in self.buttons.items():
             reason = "" if run is not None else "Select a run first."
             if text == "Evaluate" and busy:

@@ -23,6 +23,7 @@ from isca_gui.core.progress import run as finish
 from isca_gui.core.settings import PAPER_LEVELS, DatasetSpec, TrainingSettings
 from isca_gui.core.solvers.steps import CONVERGED, STOPPED
 from isca_gui.help.help_viewer import HelpPage
+from isca_gui.jobs.names import JobName
 from isca_gui.jobs.recognition_queue import RecognitionQueue
 from isca_gui.panels import recognise
 from isca_gui.panels.dataset import DatasetPanel
@@ -1271,7 +1272,7 @@ def test_the_button_stops_the_job_that_is_shown_and_no_other(
         while True:
             yield Progress(0, 1, "so far")
 
-    jobs.start("evaluation 1", "Evaluating ISCA 1", endless)
+    jobs.start(JobName.EVALUATION.of(1), "Evaluating ISCA 1", endless)
     drawn: list[Any] = []
     jobs.run("bases", "Drawing the bases", lambda: free.wait(10), done=drawn.append)
     bar._since["evaluation 1"] = 0.0
@@ -1279,7 +1280,7 @@ def test_the_button_stops_the_job_that_is_shown_and_no_other(
     assert "Evaluating" in bar.job_label.text()
     now[0] += 1  # the newer one lasts long enough to be shown, but is not shown yet
     bar.stop_button.click()
-    assert not jobs.running("evaluation 1")
+    assert not jobs.running(JobName.EVALUATION.of(1))
     bar.refresh()
     assert "Drawing" in bar.job_label.text()
     bar.stop_button.setEnabled(True)

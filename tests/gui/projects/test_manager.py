@@ -31,10 +31,10 @@ from isca_gui.core.projects import project
 from isca_gui.core.recognition.evaluation import leave_one_out
 from isca_gui.core.recognition.recogniser import Recogniser
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.jobs.names import JobName
 from isca_gui.projects import project_io as work_files
 from isca_gui.projects.file_locks import lock_of
 from isca_gui.projects.manager import PACKED, SUFFIX
-from isca_gui.projects.vote_map_reload import RELOAD_VOTE_MAPS
 from isca_gui.session import records as parts
 from isca_gui.session.preferences import Preferences
 from isca_gui.session.session import Reference, RejectedPicture
@@ -397,7 +397,7 @@ def test_what_comes_after_all_was_discarded_is_asked_about(
     save(qtbot, worked, tmp_path / f"all{SUFFIX}")
     gate = Gate(monkeypatch, "save_packed", before=True)
     worked.projects._write_packed(str(tmp_path / f"packed{PACKED}"))
-    worked.jobs.start("evaluation 1", "Evaluating", gate.waiting)
+    worked.jobs.start(JobName.EVALUATION.of(1), "Evaluating", gate.waiting)
     worked.projects.mark_changed()
     assert not close_by_hand(worked)
     answer(QMessageBox.StandardButton.Discard)
@@ -490,13 +490,13 @@ def test_a_map_that_is_not_made_is_not_laid_to_a_deleted_run(
     path = save(qtbot, worked, tmp_path / f"all{SUFFIX}")
     Gate(monkeypatch, "recognised", before=True)
     worked.projects.open(path)
-    qtbot.waitUntil(lambda: worked.jobs.running(RELOAD_VOTE_MAPS))
+    qtbot.waitUntil(lambda: worked.jobs.running(JobName.VOTE_MAPS))
     results = worked.results
     for _ in range(2):  # while it is made, and when that was stopped
         for work in (results.save_map, results.save_votes):
             work()
             assert "is not made yet" in worked.session.messages[-1].text
-        worked.jobs.stop(RELOAD_VOTE_MAPS)
+        worked.jobs.stop(JobName.VOTE_MAPS)
         rest(qtbot, worked)
     worked.session.remove_run(1)
     results.save_map()
@@ -875,7 +875,7 @@ def test_a_save_that_is_stopped_leaves_the_old_file_and_can_be_begun_again(
         worked.projects._write(str(target))
         worked.menu_actions.stop()
         saves_may_go_on.set()
-        qtbot.waitUntil(lambda: worked.jobs.idle("project"))
+        qtbot.waitUntil(lambda: worked.jobs.idle(JobName.PROJECT))
     assert path.read_bytes() == before
     assert not other.exists()
     assert worked.projects.unsaved
@@ -934,7 +934,7 @@ def test_what_is_changed_while_it_is_saved_is_saved_before_it_closes(
     worked.session.set_settings(replace(worked.session.settings, seed=5))
     close_by_hand(worked)
     answer(QMessageBox.StandardButton.Save)
-    assert worked.jobs.running("project")
+    assert worked.jobs.running(JobName.PROJECT)
     worked.session.set_settings(replace(worked.session.settings, seed=6))
     qtbot.waitUntil(lambda: not worked.isVisible())
     other = open_window()
