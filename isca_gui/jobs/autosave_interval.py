@@ -1,4 +1,4 @@
-"""How often work that is not saved is put into safety."""
+"""How often unsaved work is written to the recovery folder, and a training reports its state for it."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_USUAL = 20.0  # seconds: with the time it takes to write, never more than half a minute is lost
-_VARIABLE = "ISCA_AUTOSAVE_SECONDS"  # for tests, which cannot wait that long
+# Seconds: with the time that writing takes, never more than half a minute of work is lost.
+_DEFAULT = 20.0
+_SHORTEST = 0.05
+# Tests cannot wait that long.
+_VARIABLE = "ISCA_AUTOSAVE_SECONDS"
 
 
-def interval() -> float:
-    """Give the seconds between two times."""
+def autosave_interval() -> float:
+    """Return the seconds between two autosaves."""
     try:
-        return max(float(os.environ.get(_VARIABLE, _USUAL)), 0.05)
+        return max(float(os.environ.get(_VARIABLE, _DEFAULT)), _SHORTEST)
     except ValueError:
-        return _USUAL
+        return _DEFAULT
 
 
-def every(seconds: float) -> Callable[[], bool]:
-    """Give a function that says True once in so many seconds, the first time after as many."""
+def due_every(seconds: float) -> Callable[[], bool]:
+    """Return a function that returns True once in so many seconds, the first time after as many."""
     last = time.monotonic()
 
     def due() -> bool:

@@ -98,7 +98,6 @@ class DatasetPanel(StepPanel):
         self.model = MadeModel()
         self.table = _table(self.model)
         self.made_box = Disclosure("What was made", self.table)
-        actions.set_validator("dataset", self.problem_label.text)
         self._lay_out()
         self._connect()
         self._on_spec_changed()
@@ -234,6 +233,7 @@ class DatasetPanel(StepPanel):
         return levels
 
     def _show_problem(self, text: str) -> None:
+        self._actions.set_problem(JobName.DATASET, text)
         self.problem_label.setText(text)
         self.problem_label.setVisible(bool(text))
         about_seed = "seed" in text

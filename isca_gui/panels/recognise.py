@@ -20,7 +20,7 @@ from isca_gui.jobs.actions import MODEL_SUFFIX, PICTURE_FILTER
 from isca_gui.jobs.names import JobName
 from isca_gui.panels.guess import ASK, GuessBar
 from isca_gui.panels.preview import KindBox, MseBox, chip
-from isca_gui.session.session import RejectedPicture
+from isca_gui.session.records import RejectedPicture
 from isca_gui.widgets import theme
 from isca_gui.widgets.file_names import PROJECTS, ask_name
 from isca_gui.widgets.short_verdict import in_short
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 
     from isca_gui.jobs.actions import Actions
     from isca_gui.jobs.runner import JobRunner
-    from isca_gui.session.session import Session, TestedPicture
+    from isca_gui.session.records import TestedPicture
+    from isca_gui.session.session import Session
 
 _OPEN = "Choose one or many pictures to find out what was done to them (Ctrl+R). You can also drop them here."
 _MYSTERY = "Distort the reference at random and let the model find out how; you can guess as well."

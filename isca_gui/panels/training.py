@@ -98,7 +98,6 @@ class TrainingPanel(StepPanel):
         self.stop_button = button(_STOP_TEXT, _STOP, actions.stop_training)
         self.resume_button = button("Resume", _RESUME, self._on_resume_clicked)
         self.words = faint()
-        actions.set_validator("training", self._wrong)
         self._lay_out()
         self._connect()
         self._fill_presets()
@@ -196,6 +195,7 @@ class TrainingPanel(StepPanel):
         running = self.jobs.running(JobName.TRAINING)
         self._failed = self._failed and not running
         why = self._wrong()
+        self._actions.set_problem(JobName.TRAINING, why)
         if self.session.dataset is None:
             why = "There is no dataset yet: generate one."
         enable(self.train_button, _TRAIN, "A training is under way." if running else why)

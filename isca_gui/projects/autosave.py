@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from isca_gui.jobs import pace
+from isca_gui.jobs.autosave_interval import autosave_interval
 from isca_gui.jobs.names import JobName
 from isca_gui.projects import recovery_folder
 
@@ -95,7 +95,7 @@ class Recovery(QObject):
         if self.busy:
             self._again = True
             return
-        interval = pace.interval()
+        interval = autosave_interval()
         wait = max(min(_SOON, interval), self._last + interval - time.monotonic())
         self._timer.start(round(1000 * wait))
 

@@ -15,7 +15,6 @@ from isca_gui.jobs.names import JOBS_OF_THE_WORK, JobName
 from isca_gui.projects import project_io
 from isca_gui.projects.file_locks import ProjectLocks, file_mark
 from isca_gui.projects.guarded_work import GuardedWork, Request
-from isca_gui.projects.vote_map_reload import reload_vote_maps
 from isca_gui.session.records import SessionState
 from isca_gui.widgets.file_names import PACKED, SUFFIX, ask_name
 from isca_gui.widgets.missing_files import MissingFiles
@@ -172,7 +171,7 @@ class ProjectManager(GuardedWork):
                 self.mark_changed()
             self.named.emit(path)
             self.opened.emit(kept.project)
-            reload_vote_maps(self._session, self._jobs, work)
+            self._actions.reload_vote_maps(work)
         if why_not:
             self._session.say("warning", why_not)
         else:
@@ -187,7 +186,7 @@ class ProjectManager(GuardedWork):
             self._kept = None
             self.mark_changed()
             self.opened.emit(project)
-            reload_vote_maps(self._session, self._jobs, work)
+            self._actions.reload_vote_maps(work)
         if why_not:
             self._session.say("warning", why_not)
 

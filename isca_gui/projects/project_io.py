@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import numpy as np
 
-from isca_gui.session.records import Reference, RejectedPicture, Run, SessionState, TestedPicture
+from isca_gui.core.distortion.distortions import parts_of
+from isca_gui.jobs.recognition_queue import run_left_out_of
+from isca_gui.session.records import (
+    Reference,
+    RejectedPicture,
+    Run,
+    SessionState,
+    TestedPicture,
+    Truth,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
     from isca_gui.core.progress import Progress
-    from isca_gui.core.projects.project import Contents, Missing, Project, Stored
+    from isca_gui.core.projects.project import Contents, Missing, Project, Stored, StoredTest
+
+_HIDDEN = "hidden:"  # begins the truth of a mystery picture in a project file
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +163,7 @@ def _plan(
             test.path,
             files.get(id(test.picture)),
             test.run,
-            test.truth,
+            _truth_text(test),
             test.verdict,
             left_out=test.left_out,
         )
@@ -234,8 +246,8 @@ def _work(project: Project, contents: Contents) -> SessionState:
     )
     tested = tuple(
         TestedPicture(
-            each.number, each.name, contents.pictures[each.number], None, each.run, each.truth, each.path,
-            each.verdict, each.left_out,
+            each.number, each.name, contents.pictures[each.number], None, each.run, _truth(each), each.path,
+            each.verdict,
         )
         for each in project.tested if not each.error
     )  # fmt: skip
@@ -253,25 +265,30 @@ def _work(project: Project, contents: Contents) -> SessionState:
     )  # fmt: skip
 
 
+def _truth_text(test: TestedPicture) -> str:
+    if test.truth is None:
+        return ""
+    return f"{_HIDDEN}{test.truth.text}" if test.truth.hidden else test.truth.text
+
+
+def _truth(stored: StoredTest) -> Truth | None:
+    if not stored.truth and stored.left_out is None:
+        return None
+    text = stored.truth.removeprefix(_HIDDEN)
+    label, _, level = text.partition(" at MSE ")
+    mse = None
+    with contextlib.suppress(ValueError):
+        mse = float(level)
+    found = Truth(
+        parts_of(label),
+        mse,
+        stored.truth.startswith(_HIDDEN),
+        stored.left_out,
+        run_left_out_of(stored.name) if stored.left_out is not None else "",
+    )
+    # Text of another form is kept as it is, so that saving the project again does not change it.
+    return found if found.text == text else replace(found, kinds=(text,), mse=None)
+
+
 def _number(value: Any) -> int:
     return value if type(value) is int else 0
-
-
-def recognised(work: SessionState) -> Generator[tuple[int, Any] | Progress, None, None]:
-    """Recognise a project's pictures anew, each by the run it was recognised by: maps are not in the file."""
-    from isca_gui.core.progress import Progress
-    from isca_gui.core.recognition.recogniser import Recogniser, RecognitionError
-
-    waiting = [test for test in work.tested if test.recognition is None and test.stored is not None]
-    done = 0
-    for run in work.runs:
-        recogniser = None
-        for test in (test for test in waiting if test.run == run.number):
-            yield Progress(done, len(waiting), test.name)
-            done += 1
-            try:
-                recogniser = recogniser or Recogniser(run.model)
-                found = recogniser.recognise_anew(test.picture, test.left_out)
-            except RecognitionError:  # its verdict stays as it was stored
-                break
-            yield test.number, found

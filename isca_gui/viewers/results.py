@@ -10,7 +10,6 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from isca_gui.jobs.names import JobName
-from isca_gui.session.records import LEFT_OUT
 from isca_gui.viewers.cli_lines import classify_command
 from isca_gui.viewers.export import safe_name
 from isca_gui.viewers.votes.drawing import GUESS_FIRST
@@ -113,7 +112,7 @@ class Results(QObject):
             gone = test is not None and test.verdict is not None
             self._session.say("warning", _NO_RUN if gone else _NO_TEST)
             return
-        if test.left_out is not None and LEFT_OUT in test.name:
+        if test.truth is not None and test.truth.left_out_of:
             self._session.say("warning", _KNOWN)
             return
         picture = test.path or f"{safe_name(test.name)}.png"

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from isca_gui.jobs.actions import Actions
     from isca_gui.jobs.runner import Failure, JobRunner
     from isca_gui.session.preferences import Preferences
-    from isca_gui.session.session import LiveRun, Message, Session
+    from isca_gui.session.records import LiveRun, Message
+    from isca_gui.session.session import Session
     from isca_gui.widgets.step_frame import StepPanel
 
 TITLE = "ISCA Studio"

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from isca_gui.jobs.actions import Actions
     from isca_gui.jobs.names import JobId
     from isca_gui.jobs.runner import Job, JobRunner
-    from isca_gui.session.session import Message, Session
+    from isca_gui.session.records import Message
+    from isca_gui.session.session import Session
 
 _SHORT = 0.25  # seconds a job must last before it is worth a word
 LASTING = (

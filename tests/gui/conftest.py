@@ -29,7 +29,8 @@ from isca_gui.jobs.actions import Actions
 from isca_gui.jobs.runner import JobRunner, StepThread
 from isca_gui.projects import project_io
 from isca_gui.session.preferences import Preferences
-from isca_gui.session.session import Reference, Session
+from isca_gui.session.records import Reference
+from isca_gui.session.session import Session
 from isca_gui.widgets import theme
 
 if TYPE_CHECKING:

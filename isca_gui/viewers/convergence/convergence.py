@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from isca_gui.core.solvers.steps import Step
     from isca_gui.jobs.actions import Actions
     from isca_gui.jobs.runner import JobRunner
-    from isca_gui.session.session import LiveRun, Run, Session
+    from isca_gui.session.records import LiveRun, Run
+    from isca_gui.session.session import Session
 
 INTERVAL = 40  # milliseconds between two drawings: 25 Hz
 MOST_RUNS = 8  # the newest are drawn

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     from isca_gui.core.distortion.dataset import Dataset
     from isca_gui.jobs.actions import Actions
     from isca_gui.jobs.runner import JobRunner
-    from isca_gui.session.session import Reference, Session
+    from isca_gui.session.records import Reference
+    from isca_gui.session.session import Session
     from isca_gui.viewers.canvas.panes import Pane
 
 SIDE_BY_SIDE, SWIPE, BLINK, DIFFERENCE, SIMILARITY = "side", "swipe", "blink", "difference", "ssim"

@@ -53,7 +53,8 @@ if TYPE_CHECKING:
 
     from isca_gui.jobs.actions import Actions
     from isca_gui.jobs.runner import JobRunner
-    from isca_gui.session.session import Session, TestedPicture
+    from isca_gui.session.records import TestedPicture
+    from isca_gui.session.session import Session
     from isca_gui.viewers.canvas.layers import Layer
 
 _OPACITY = 60  # per cent, at first

@@ -32,8 +32,8 @@ from isca_gui.panels.recognise import RecognisePanel
 from isca_gui.panels.reference import ReferencePanel
 from isca_gui.panels.training import TrainingPanel
 from isca_gui.session.preferences import Preferences
-from isca_gui.session.records import HIDDEN
-from isca_gui.session.session import Reference, RejectedPicture, Session
+from isca_gui.session.records import Reference, RejectedPicture
+from isca_gui.session.session import Session
 from isca_gui.viewers.messages import MessagesViewer
 from isca_gui.viewers.pictures.pictures import PicturesViewer
 from isca_gui.viewers.runs.runs import RunsViewer
@@ -857,7 +857,7 @@ def test_a_picture_made_from_the_reference_gets_a_verdict(
     test = with_run.session.test
     assert test is not None
     assert test.recognition is not None
-    assert test.truth == "gaussian-noise at MSE 300"
+    assert test.truth.text == "gaussian-noise at MSE 300"
     assert "Truth: Gaussian noise at MSE 300." in recognise_panel.words.text()
     assert recognise_panel.list.topLevelItemCount() == 1
     verdict = test.recognition.verdict
@@ -908,7 +908,7 @@ def test_a_mystery_keeps_its_secret_until_asked(
     test = with_run.session.test
     assert test is not None
     assert test.name.startswith("Mystery")
-    assert test.truth.startswith(HIDDEN)
+    assert test.secret
     assert "Truth" not in recognise_panel.words.text()
     table = tmp_path / "answers.csv"
     with_run.actions.save_answers(table)

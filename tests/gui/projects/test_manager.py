@@ -31,13 +31,14 @@ from isca_gui.core.projects import project
 from isca_gui.core.recognition.evaluation import leave_one_out
 from isca_gui.core.recognition.recogniser import Recogniser
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.jobs import recognition_queue
 from isca_gui.jobs.names import JobName
 from isca_gui.projects import project_io as work_files
 from isca_gui.projects.file_locks import lock_of
 from isca_gui.projects.manager import PACKED, SUFFIX
 from isca_gui.session import records as parts
 from isca_gui.session.preferences import Preferences
-from isca_gui.session.session import Reference, RejectedPicture
+from isca_gui.session.records import Reference, RejectedPicture
 from isca_gui.widgets.missing_files import MissingFiles
 from isca_gui.widgets.save_question import ask_replace, ask_save
 from tests.gui.conftest import SETTINGS, SPEC, rest, still
@@ -68,7 +69,9 @@ def done(picture: NDArray[np.float32], small: Dataset, model: Model) -> parts.Se
     evaluated = parts.Run(1, "ISCA 1", model, SETTINGS, finish(leave_one_out(model)))
     runs = evaluated, parts.Run(3, "ISCA 3", model, SETTINGS)
     tested = (
-        parts.TestedPicture(1, "blurred", blurred, recogniser.recognise(blurred), 1, "blur"),
+        parts.TestedPicture(
+            1, "blurred", blurred, recogniser.recognise(blurred), 1, parts.Truth(("blur",))
+        ),
         parts.TestedPicture(2, "noisy", noisy, recogniser.recognise(noisy), 3),
     )
     refused = (RejectedPicture(3, "bad.png", "It is no picture.", "/bad.png"),)
@@ -299,8 +302,10 @@ def test_a_file_named_for_other_work_is_not_written(
 class Gate:
     """Lets a generator of the core go on only when it is opened; at once is what it does at once."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str, *, before: bool) -> None:
-        self.is_open, real = False, getattr(work_files, name)
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, name: str, *, before: bool, module: Any = work_files
+    ) -> None:
+        self.is_open, real = False, getattr(module, name)
 
         def gated(*words: Any, **more: Any) -> Any:
             if before:
@@ -309,7 +314,7 @@ class Gate:
             yield from self.waiting()
             return result
 
-        monkeypatch.setattr(work_files, name, gated)
+        monkeypatch.setattr(module, name, gated)
 
     def waiting(self) -> Any:
         while not self.is_open:
@@ -477,18 +482,18 @@ def test_a_truth_told_while_the_pictures_of_a_project_are_recognised_stays_told(
     other = open_window()
     other.projects.open(path)
     qtbot.waitUntil(lambda: other.session.test is not None)
-    assert other.session.test.truth.startswith("hidden:")
+    assert other.session.test.secret
     other.menu_actions.reveal(other.session.test.number)
     rest(qtbot, other)
     assert other.session.test.recognition is not None
-    assert not other.session.test.truth.startswith("hidden:")
+    assert not other.session.test.secret
 
 
 def test_a_map_that_is_not_made_is_not_laid_to_a_deleted_run(
     qtbot: QtBot, worked: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = save(qtbot, worked, tmp_path / f"all{SUFFIX}")
-    Gate(monkeypatch, "recognised", before=True)
+    Gate(monkeypatch, "recognise_stored", before=True, module=recognition_queue)
     worked.projects.open(path)
     qtbot.waitUntil(lambda: worked.jobs.running(JobName.VOTE_MAPS))
     results = worked.results

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
-from isca_gui.session.session import MOST_MESSAGES, Reference, Session
-from isca_gui.session.session import (
-    TestedPicture as Seen,
-)  # pytest would take the other name for a class of tests
+from isca_gui.session.records import Reference
+
+# Under its own name pytest would take it for a class of tests.
+from isca_gui.session.records import TestedPicture as Seen
+from isca_gui.session.session import MOST_MESSAGES, Session
 from tests.gui.conftest import SETTINGS, SPEC
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from isca_gui.core.distortion import dataset, strength_search
 from isca_gui.core.progress import run
 from isca_gui.core.settings import DatasetSpec
 from isca_gui.projects.manager import SUFFIX
-from isca_gui.session.session import Reference
+from isca_gui.session.records import Reference
 from isca_gui.viewers.view_settings import Kept, ViewSettings
 from tests.gui.conftest import SETTINGS, click_heading, fill, rest, still
 
