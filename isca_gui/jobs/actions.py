@@ -175,7 +175,7 @@ class Actions(QObject):
         )
 
     def import_folder(self, folder: str | os.PathLike[str]) -> None:
-        """Read a dataset folder or one with a subfolder per label, and its original as reference."""
+        """Read a dataset folder, or one with a subfolder per label."""
         if self._jobs.running(JobName.DATASET):
             self._session.say("warning", _DATASET_BUSY)
             return
@@ -348,7 +348,7 @@ class Actions(QObject):
         self._recognition.add_copy(kind, mse, seed, hidden)
 
     def mystery(self) -> None:
-        """Distort the reference at random, with a kind and level of the dataset, and keep it secret."""
+        """Distort the reference at random, with a kind of the dataset, and keep it secret."""
         spec = self._session.spec
         made = self._session.dataset
         reached = [(kind, level) for kind in spec.kinds for level in spec.levels]

@@ -1,4 +1,4 @@
-"""How often unsaved work is written to the recovery folder, and a training reports its state for it."""
+"""How often unsaved work is autosaved, and a training reports its state for that."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ class RecognitionQueue(QObject):
         self._add([_Wanted(self._number(), name, picture, truth=truth)])
 
     def add_copy(self, kind: str, mse: float, seed: int, hidden: bool) -> None:
-        """Distort the reference of now and recognise that; the name of a hidden one tells nothing."""
+        """Distort the reference and recognise that; the name of a hidden copy tells nothing."""
         reference = self._session.reference
         if reference is None:
             self._session.say("warning", "There is no reference picture yet. Open one first.")
@@ -295,7 +295,7 @@ def as_unseen(tested: TestedPicture, recognition: Recognition) -> TestedPicture:
 
 
 def run_left_out_of(name: str) -> str:
-    """Return the run in the name of a training picture that was left out, as a project keeps it."""
+    """Return the run in the name of a training picture that was left out, as files keep it."""
     return name.partition(_LEFT_OUT)[2]
 
 
@@ -303,7 +303,7 @@ def run_left_out_of(name: str) -> str:
 
 
 def recognise_stored(work: SessionState) -> Generator[tuple[int, Any] | Progress, None, None]:
-    """Recognise a project's pictures, each by the run of its stored verdict, for their vote maps."""
+    """Recognise a project's pictures, each by the run of its stored verdict, for the vote maps."""
     from isca_gui.core.recognition.recogniser import Recogniser, RecognitionError
 
     waiting = [test for test in work.tested if test.recognition is None and test.stored is not None]

@@ -10,8 +10,8 @@ The life of a job:
    hands the reports to `reports`. No job, however fast it reports, can starve the window.
 5. `stop` asks a job to end: one that is started with `keep` is sent True at each report until it
    returns what it has, any other is closed at its next report and its result dropped.
-6. When the thread has ended, the GUI thread calls `done` with the result or `failed` with the error,
-   or starts the job that has waited since point 2.
+6. When the thread has ended, the GUI thread calls `done` with the result or `failed` with the
+   error, or starts the job that has waited since point 2.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ class JobRunner(QObject):
         failed: Callable[[Exception], None] | None = None,
         writes: bool = False,
     ) -> None:
-        """Run a plain function as a job: it cannot be interrupted, but its result can be dropped."""
+        """Run a plain function as a job: it cannot be interrupted, only its result be dropped."""
         self._begin(
             _Order(
                 job_id(job), title, work, done=done, failed=failed, stoppable=False, writes=writes
@@ -284,7 +284,7 @@ class JobRunner(QObject):
         return thread is not None and thread.keeping
 
     def shutdown(self, seconds: float = 0.8) -> bool:
-        """Cancel everything and wait; False if a thread is still running and must not be destroyed."""
+        """Cancel everything and wait; return whether all threads have ended."""
         self._closing = True
         self._waiting.clear()
         self._timer.stop()

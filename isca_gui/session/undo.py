@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Change(QUndoCommand):
-    """An edit of settings or spec; edits of the same field in a row are one step, unless `apart`."""
+    """An edit of settings or spec; edits of one field in a row are one step, unless `apart`."""
 
     def __init__(
         self,

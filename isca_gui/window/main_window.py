@@ -358,7 +358,7 @@ class MainWindow(ArrangedWindow):
     def _stay(self) -> None:
         self._leaving = False
 
-    def _leave(self) -> None:
+    def _leave(self, _: object = None) -> None:
         """Close, when all files are written; asked once more, at once."""
         again, self._leaving, self._left = self._leaving, True, self.projects.present
         if self.jobs.writing and not again:

@@ -248,7 +248,7 @@ def test_enter_goes_on_and_a_stop_says_what_is_missing_first(
     qtbot: QtBot, window: MainWindow, small: Dataset
 ) -> None:
     tour, session = window.guide.tour, window.session
-    window.projects._begin_anew()
+    window.projects._begin_new()
     window.activateWindow()
     tour.start()
     bubble = tour.bubble
@@ -360,7 +360,7 @@ def test_a_mystery_makes_what_is_missing_first(
 def test_a_mystery_without_a_reference_begins_with_the_sample(
     qtbot: QtBot, window: MainWindow
 ) -> None:
-    window.projects._begin_anew()
+    window.projects._begin_new()
     window.guide.mystery()
     qtbot.waitUntil(lambda: window.session.reference is not None)
     qtbot.waitUntil(lambda: window.jobs.running("dataset"))

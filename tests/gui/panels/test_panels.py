@@ -1036,11 +1036,11 @@ def test_a_job_that_was_stopped_takes_nothing_from_the_next_one(qapp: QApplicati
 
     runner = ByHand()
     recognising = RecognitionQueue(Session(), runner)  # type: ignore[arg-type]
-    recognising.picture("before", np.zeros((8, 8), np.float32), "")
+    recognising.add_picture("before", np.zeros((8, 8), np.float32))
     next(tasks[0])
     next(tasks[0])  # "before" is done; the thread is about to ask for more,
     runner.at_work = False  # is told to stop a moment too late,
-    recognising.picture("after", np.zeros((8, 8), np.float32), "")
+    recognising.add_picture("after", np.zeros((8, 8), np.float32))
     assert next(tasks[0], None) is None
     answers = [report[1].name for report in tasks[1] if isinstance(report, tuple)]
     assert answers == ["after"]
@@ -1275,7 +1275,7 @@ def test_the_button_stops_the_job_that_is_shown_and_no_other(
     jobs.start(JobName.EVALUATION.of(1), "Evaluating ISCA 1", endless)
     drawn: list[Any] = []
     jobs.run("bases", "Drawing the bases", lambda: free.wait(10), done=drawn.append)
-    bar._since["evaluation 1"] = 0.0
+    bar._since[JobName.EVALUATION.of(1)] = 0.0
     bar.refresh()
     assert "Evaluating" in bar.job_label.text()
     now[0] += 1  # the newer one lasts long enough to be shown, but is not shown yet

@@ -179,17 +179,17 @@ def test_work_is_put_into_safety_and_goes_when_it_is_saved(
     qtbot: QtBot, window: MainWindow, work: SessionState, tmp_path: Path
 ) -> None:
     assert folders() == [], "nothing yet"
-    with qtbot.waitSignal(window.recovery.kept):
+    with qtbot.waitSignal(window.recovery.autosaved):
         fill(window, work)
     (folder,) = folders()
     assert (folder / recovery_folder.DOCUMENT).exists()
-    assert recovery_folder.orphans() == ([], []), "its process lives"
+    assert recovery_folder.find_unsaved_work() == ([], []), "its process lives"
     window.projects._write(str(tmp_path / f"a{SUFFIX}"))
     rest(qtbot, window)
     qtbot.waitUntil(lambda: not (folder / recovery_folder.DOCUMENT).exists())
-    with qtbot.waitSignal(window.recovery.kept):
+    with qtbot.waitSignal(window.recovery.autosaved):
         window.session.remove_run(1)
-    assert recovery_folder._path(folder) == str(tmp_path / f"a{SUFFIX}")
+    assert recovery_folder._project_path(folder) == str(tmp_path / f"a{SUFFIX}")
     window.quit()
     (box,) = window.findChildren(QMessageBox)
     box.button(QMessageBox.StandardButton.Discard).click()
@@ -199,7 +199,7 @@ def test_work_is_put_into_safety_and_goes_when_it_is_saved(
 def test_what_is_discarded_while_a_training_runs_is_not_offered_again(
     qtbot: QtBot, window: MainWindow, work: SessionState
 ) -> None:
-    with qtbot.waitSignal(window.recovery.kept):
+    with qtbot.waitSignal(window.recovery.autosaved):
         fill(window, work)
     window.session.set_settings(replace(KERNEL, epochs=1_000_000))
     window.menu_actions.train()
@@ -215,10 +215,10 @@ def test_what_is_discarded_while_a_training_runs_is_not_offered_again(
 def test_closed_by_somebody_else_it_stays(
     qtbot: QtBot, window: MainWindow, work: SessionState
 ) -> None:
-    with qtbot.waitSignal(window.recovery.kept):
+    with qtbot.waitSignal(window.recovery.autosaved):
         fill(window, work)
     window.close()
-    found, problems = recovery_folder.orphans()
+    found, problems = recovery_folder.find_unsaved_work()
     assert problems == []
     assert [each.what for each in found] == ["small.png (a dataset, 1 run)"]
     found[0].lock.release()
@@ -236,12 +236,12 @@ def test_nothing_worth_keeping_leaves_nothing(
 def test_what_is_in_safety_is_not_written_again(
     qtbot: QtBot, window: MainWindow, work: SessionState
 ) -> None:
-    with qtbot.waitSignal(window.recovery.kept):
+    with qtbot.waitSignal(window.recovery.autosaved):
         fill(window, work)
     (folder,) = folders()
     written = {path: path.stat().st_mtime_ns for path in folder.rglob("*.isca")}
     assert len(written) == 1
-    with qtbot.waitSignal(window.recovery.kept):
+    with qtbot.waitSignal(window.recovery.autosaved):
         window.session.set_settings(TrainingSettings(components=3))
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.isca")} == written
 
@@ -252,7 +252,7 @@ def test_a_training_under_way_is_in_safety_and_comes_back(
     fill(window, replace(work, runs=(), run=0))
     window.session.set_settings(replace(KERNEL, epochs=1_000_000))
     window.menu_actions.train()
-    qtbot.waitUntil(lambda: window.recovery._written.epoch > 1, timeout=60_000)
+    qtbot.waitUntil(lambda: window.recovery._written_training.epoch > 1, timeout=60_000)
     assert [(folder / recovery_folder.TRAINING).exists() for folder in folders()] == [True]
     window.close()
     other = open_window()
@@ -287,7 +287,7 @@ def test_a_training_that_has_ended_leaves_no_snapshot(
     (folder,) = folders()
     qtbot.waitUntil(lambda: not (folder / recovery_folder.TRAINING).exists())
     window.close()
-    found, _ = recovery_folder.orphans()
+    found, _ = recovery_folder.find_unsaved_work()
     restored, _, _ = run(recovery_folder.load(found[0]))
     assert [each.number for each in restored.runs] == [1]
     found[0].lock.release()
@@ -303,13 +303,13 @@ def test_where_nothing_can_be_written_it_is_told_once(
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     fill(window, work)
-    told = lambda: [each for each in window.session.messages if "put into safety" in each.text]  # noqa: E731
+    told = lambda: [each for each in window.session.messages if "Autosave failed" in each.text]  # noqa: E731
     qtbot.waitUntil(lambda: bool(told()))
     window.session.set_settings(TrainingSettings(components=3))
     qtbot.wait(round(1000 * (INTERVAL + 0.6)))
     assert len(told()) == 1
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "folder"))
-    qtbot.waitUntil(lambda: len(folders()) == 1 and window.recovery._kept is not None)
+    qtbot.waitUntil(lambda: len(folders()) == 1 and window.recovery._written is not None)
     assert len(told()) == 1, "as soon as it can be written it is, with nothing changed meanwhile"
 
 
@@ -330,7 +330,7 @@ def test_work_left_behind_is_restored(qtbot: QtBot, window: MainWindow, work: Se
     assert window.projects.unsaved
     assert len(folders()) == 1, "it is in this process's own folder now"
     window.close()
-    assert len(recovery_folder.orphans()[0]) == 1
+    assert len(recovery_folder.find_unsaved_work()[0]) == 1
 
 
 def test_restoring_that_is_stopped_is_offered_again(
@@ -404,12 +404,12 @@ def test_what_is_restored_stays_in_safety_until_it_is_in_ours(
     window.recovery.look()
     qtbot.waitUntil(window.notice.isVisible)
     fill(window, replace(work, runs=(), run=0))
-    window.projects._saved_as = window.session.stamp  # nothing to ask about
+    window.projects._saved_stamp = window.session.stamp  # nothing to ask about
     window.projects.mark_changed()
     window.recovery._timer.stop()
-    window.recovery._on_timer()  # of the work before
+    window.recovery._autosave()  # of the work before
     assert window.recovery.busy
-    (orphan,) = window.recovery._orphans
+    (orphan,) = window.recovery._unsaved
     window.recovery._adopted.append(orphan)  # restored while that is under way
     qtbot.waitUntil(lambda: not window.recovery.busy)
     assert folder.exists()
@@ -468,9 +468,7 @@ def test_a_file_that_was_saved_since_is_not_written_over(
     assert [each.number for each in window.session.runs] == [1]
     assert window.projects.path == ""
     assert window.projects.unsaved
-    assert any(
-        "was saved after this work was kept" in each.text for each in window.session.messages
-    )
+    assert any("was saved after this work" in each.text for each in window.session.messages)
 
 
 def test_work_is_never_offered_as_that_of_another_project(
@@ -486,7 +484,7 @@ def test_work_is_never_offered_as_that_of_another_project(
     with pytest.raises(OSError, match="No space"):
         run(safe.save(work, {}, "", str(tmp_path / f"b{SUFFIX}"), None, None))
     safe.close(keep=True)
-    assert recovery_folder.orphans() == ([], [])
+    assert recovery_folder.find_unsaved_work() == ([], [])
 
 
 def test_a_training_whose_dataset_was_replaced_comes_back(
@@ -499,12 +497,15 @@ def test_a_training_whose_dataset_was_replaced_comes_back(
     fill(window, replace(work, runs=(), run=0))
     window.session.set_settings(TrainingSettings(epochs=1_000_000))
     window.menu_actions.train()
-    qtbot.waitUntil(lambda: window.recovery._written.epoch > 1, timeout=60_000)
+    qtbot.waitUntil(lambda: window.recovery._written_training.epoch > 1, timeout=60_000)
     other_data = replace(small, pictures=np.ascontiguousarray(small.pictures[:, :, ::-1]))
     window.session.set_dataset(other_data, other_data.digest())
-    epoch = window.recovery._written.epoch
+    epoch = window.recovery._written_training.epoch
     qtbot.waitUntil(
-        lambda: window.recovery._written.epoch > epoch + 1 and not window.recovery._written.own
+        lambda: (
+            window.recovery._written_training.epoch > epoch + 1
+            and not window.recovery._written_training.own_dataset
+        )
     )
     window.close()
     other = open_window()
@@ -539,7 +540,7 @@ def test_several_are_offered_one_after_the_other(
     window.notice.buttons[2].click()
     assert not window.notice.isVisible()
     assert first.exists()
-    found, _ = recovery_folder.orphans()
+    found, _ = recovery_folder.find_unsaved_work()
     assert [each.folder for each in found] == [first], "offered again at the next start"
     found[0].lock.release()
 
@@ -547,7 +548,7 @@ def test_several_are_offered_one_after_the_other(
 def test_a_living_process_is_left_alone(work: SessionState) -> None:
     safe = recovery_folder.RecoveryFolder()
     run(safe.save(work, {}, "", "", None, None))
-    assert recovery_folder.orphans() == ([], [])
+    assert recovery_folder.find_unsaved_work() == ([], [])
     safe.close(keep=False)
     assert folders() == []
 
@@ -582,7 +583,7 @@ def test_a_file_that_was_lost_does_not_take_the_rest_with_it(
         "ISCA 1 could not be restored" in message.text for message in window.session.messages
     )
     qtbot.waitUntil(lambda: len(folders()) == 2 and not window.recovery.busy)
-    with qtbot.waitSignal(window.recovery.kept):
+    with qtbot.waitSignal(window.recovery.autosaved):
         window.session.set_settings(TrainingSettings(components=3))
     rest(qtbot, window)
     assert folder.exists(), "whoever can mend it finds it there"
@@ -657,7 +658,7 @@ def writing(before: list[dict[str, Any]], killed: float) -> float:
 def recovered(state: Path) -> dict[str, Any]:
     """Take over what the killed process left, as the next start does."""
     os.environ["XDG_STATE_HOME"] = str(state)
-    found, problems = recovery_folder.orphans()
+    found, problems = recovery_folder.find_unsaved_work()
     assert problems == []
     assert len(found) <= 1
     nothing: dict[str, Any] = {"dataset": False, "runs": [], "tested": [], "epochs": {}}

@@ -356,7 +356,7 @@ def test_a_project_that_is_written_while_it_is_read_is_read_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path = save(qtbot, worked, tmp_path / f"all{SUFFIX}")
-    gate, other = Gate(monkeypatch, "open_or_tell", before=False), open_window()
+    gate, other = Gate(monkeypatch, "open_or_list_missing", before=False), open_window()
     other.projects.open(path)
     qtbot.waitUntil(lambda: any(job.what == "waiting" for job in other.jobs.jobs()))
     worked.session.remove_run(3)
@@ -726,8 +726,8 @@ def test_a_packed_project_of_a_newer_version_is_not_called_damaged(
             if entry.filename.endswith(SUFFIX):
                 content = content.replace(b'"schema": 2', b'"schema": 99')
             target.writestr(entry, content)
-    worked.projects.mark_changed()
-    worked.projects._load_packed(str(newer))
+    worked.projects.open(newer)
+    answer(QMessageBox.StandardButton.Discard)
     rest(qtbot, worked)
     (told,) = errors(worked)
     assert str(newer) in told
@@ -746,7 +746,8 @@ def test_a_damaged_packed_project_is_told_by_its_own_name(
             new.writestr(
                 entry, re.sub(rb'("sha256": ")[0-9a-f]{4}', rb"\g<1>0000", old.read(entry), count=1)
             )
-    worked.projects._load_packed(str(bad))
+    worked.projects.open(bad)
+    answer(QMessageBox.StandardButton.Discard)
     rest(qtbot, worked)
     assert errors(worked) == [
         f"Cannot open project '{bad}': it is damaged. Take another copy of it."
@@ -1123,13 +1124,13 @@ def test_missing_files_are_listed_and_found_in_a_folder(
     (dialog,) = dialogs()
     assert dialog.list.topLevelItemCount() == 5
     assert window.session.runs == ()
-    threads, look = [], work_files.IncompleteProject.looked_for_in
+    threads, look = [], work_files.IncompleteProject.relocated_to
 
     def watched(*words: Any) -> Any:
         threads.append(threading.current_thread() is threading.main_thread())
         return look(*words)
 
-    monkeypatch.setattr(work_files.IncompleteProject, "looked_for_in", watched)
+    monkeypatch.setattr(work_files.IncompleteProject, "relocated_to", watched)
     choose(monkeypatch, tmp_path)  # not there
     dialog.look_button.click()
     rest(qtbot, window)
