@@ -116,7 +116,7 @@ def test_at_most_one_thread_of_a_name_is_at_work(jobs: JobRunner, qtbot: QtBot) 
     assert most[0] == 1
 
 
-def test_stopping_closes_the_generator_and_tells_nobody(jobs: JobRunner, qtbot: QtBot) -> None:
+def test_stopping_closes_the_generator_and_drops_its_result(jobs: JobRunner, qtbot: QtBot) -> None:
     closed: list[bool] = []
     results: list[Any] = []
     jobs.start(A, "A", lambda: endless(closed), done=results.append)
@@ -129,7 +129,7 @@ def test_stopping_closes_the_generator_and_tells_nobody(jobs: JobRunner, qtbot: 
 
 
 @pytest.mark.parametrize("at_its_end", [True, False])
-def test_what_was_written_before_a_stop_came_is_told_as_written(
+def test_what_was_written_before_the_stop_is_reported_as_written(
     jobs: JobRunner, qtbot: QtBot, at_its_end: bool
 ) -> None:
     told: list[object] = []
@@ -152,7 +152,7 @@ def test_what_was_written_before_a_stop_came_is_told_as_written(
     assert told == ["written" if at_its_end else A]
 
 
-def test_whoever_waits_for_a_file_hears_that_it_was_stopped(jobs: JobRunner, qtbot: QtBot) -> None:
+def test_stopping_a_job_that_writes_is_reported(jobs: JobRunner, qtbot: QtBot) -> None:
     told: list[Exception] = []
     failures: list[object] = []
     jobs.failed.connect(failures.append)
@@ -164,9 +164,7 @@ def test_whoever_waits_for_a_file_hears_that_it_was_stopped(jobs: JobRunner, qtb
     assert failures == [], "that it was stopped is no failure"
 
 
-def test_the_next_has_its_turn_when_a_stopped_one_has_ended_and_told(
-    jobs: JobRunner, qtbot: QtBot
-) -> None:
+def test_the_queue_waits_until_a_stopped_job_has_ended(jobs: JobRunner, qtbot: QtBot) -> None:
     """It cannot be interrupted between two reports: until then it may still be writing."""
     told: list[object] = []
     go_on = threading.Event()
@@ -192,7 +190,7 @@ def test_the_next_has_its_turn_when_a_stopped_one_has_ended_and_told(
     assert told[1] == "second"
 
 
-def test_stopping_a_job_to_keep_gives_what_it_has(jobs: JobRunner, qtbot: QtBot) -> None:
+def test_stopping_a_job_to_keep_returns_what_it_has(jobs: JobRunner, qtbot: QtBot) -> None:
     results: list[Any] = []
     jobs.start(A, "A", lambda: endless([]), done=results.append, keep=True)
     qtbot.waitUntil(lambda: jobs.job(A).done > 3)
@@ -215,7 +213,7 @@ def test_progress_percent_and_time_left(jobs: JobRunner, qtbot: QtBot) -> None:
     jobs.stop(A)
 
 
-def test_where_nobody_knows_the_end_no_per_cent_is_invented(jobs: JobRunner, qtbot: QtBot) -> None:
+def test_without_a_known_end_there_is_no_percentage(jobs: JobRunner, qtbot: QtBot) -> None:
     jobs.start(A, "A", lambda: endless([]))
     qtbot.wait(700)
     job = jobs.job(A)
@@ -224,7 +222,7 @@ def test_where_nobody_knows_the_end_no_per_cent_is_invented(jobs: JobRunner, qtb
     assert job.seconds_left is None
 
 
-def test_a_failure_is_told_once_with_details_and_the_runner_goes_on(
+def test_a_failure_is_reported_once_with_details_and_the_runner_goes_on(
     jobs: JobRunner, qtbot: QtBot
 ) -> None:
     failures: list[Any] = []
@@ -332,5 +330,5 @@ def test_20000_reports_do_not_starve_the_window(jobs: JobRunner, qtbot: QtBot) -
         (KeyError("x"), "KeyError"),
     ],
 )
-def test_errors_are_said_in_words(error: Exception, part: str) -> None:
+def test_errors_are_explained(error: Exception, part: str) -> None:
     assert part in explain(error)

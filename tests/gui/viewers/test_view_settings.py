@@ -18,7 +18,7 @@ from isca_gui.core.distortion import dataset, strength_search
 from isca_gui.core.progress import run
 from isca_gui.core.settings import DatasetSpec
 from isca_gui.projects.manager import SUFFIX
-from isca_gui.session.records import Reference
+from isca_gui.session.records import Reference, Truth
 from isca_gui.viewers.view_settings import Kept, ViewSettings
 from tests.gui.conftest import SETTINGS, click_heading, fill, rest, still
 
@@ -115,7 +115,7 @@ def changed(
     fill(window, picture, small, model)
     window.menu_actions.evaluate(1)
     window.menu_actions.recognise_picture(
-        "blurred", strength_search.distort(picture, "blur", 250.0, 1).picture, "blur"
+        "blurred", strength_search.distort(picture, "blur", 250.0, 1).picture, Truth(("blur",))
     )
     rest(qtbot, window)
     change_everything(qtbot, window)

@@ -271,7 +271,7 @@ def test_the_steps_stay_where_somebody_works(
     rest(qtbot, window)
     bar.setValue(0)
     session.replace_run(replace(session.run, name="renamed"))
-    session.add_tested(Answered(1, "a.png", picture, None, 0, "", None))
+    session.add_tested(Answered(1, "a.png", picture, None, 0))
     qtbot.wait(50)
     assert bar.value() == 0
     window.activateWindow()
