@@ -12,6 +12,7 @@ from isca_gui.help.help_viewer import HelpPage
 from isca_gui.help.pages import CONTENTS
 from isca_gui.help.tour import Tour
 from isca_gui.help.whats_this import LINK, explain, link_of
+from isca_gui.jobs.names import JobName
 from isca_gui.widgets.step_frame import DISTORT, RECOGNISE, REFERENCE, TRAIN, describe, next_step
 
 if TYPE_CHECKING:
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QWhatsThisClickedEvent
 
-WORK = ("dataset", "training", "recognise")  # jobs that are the next step of somebody
+# Jobs that are the next step of somebody.
+WORK = (JobName.DATASET, JobName.TRAINING, JobName.RECOGNITION)
 _PROJECT = ".iscaproj"
 _ASK = "Click what you want to know about. Esc ends it."
 
@@ -33,7 +35,7 @@ class Guide(QObject):
         self.tour = Tour(window)
         self.page = HelpPage()
         self._step = ""  # that the way to a mystery has come to; empty where nobody asked for one
-        self._before: set[str] = set()  # jobs that were at work when the start page was shown
+        self._before: set[JobName] = set()  # jobs that were at work when the start page was shown
         self._reference: object = None  # that was there then
 
     def begin(self, keys: Iterable[tuple[str, str]]) -> None:
@@ -209,7 +211,9 @@ class Guide(QObject):
 
     def _go_on(self) -> None:
         window = self._window
-        if not self._step or any(window.jobs.running(name) for name in ("open", *WORK[:2])):
+        if not self._step or any(
+            window.jobs.running(name) for name in (JobName.OPEN_PICTURE, *WORK[:2])
+        ):
             return
         step = next_step(window.session)
         works: dict[str, Callable[[], object]] = {

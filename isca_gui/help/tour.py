@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRect, QRectF, QSiz
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF, QRegion
 from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
+from isca_gui.jobs.names import JobName
 from isca_gui.widgets import theme
 from isca_gui.widgets.step_frame import StepPanel, button, faint, row
 
@@ -81,10 +82,10 @@ STOPS = (
 
 # What the stops after the first need, one more each: its name, what to do first, the job that makes it.
 _NEEDS = (
-    ("reference", "First open a picture.", "open"),
-    ("dataset", "First press Generate.", "dataset"),
-    ("run", "First press Train.", "training"),
-    ("test", "First press Mystery picture.", "recognise"),
+    ("reference", "First open a picture.", JobName.OPEN_PICTURE),
+    ("dataset", "First press Generate.", JobName.DATASET),
+    ("run", "First press Train.", JobName.TRAINING),
+    ("test", "First press Mystery picture.", JobName.RECOGNITION),
 )
 _BY_ITSELF = "It goes on by itself when you do it."
 _WAIT = "Wait a moment: what this needs is being made."

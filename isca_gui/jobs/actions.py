@@ -1,4 +1,4 @@
-"""What the buttons and menus do: jobs started on what the session holds, results put back into it."""
+"""What the buttons and menus do: start jobs on what the session holds, put results back into it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from PySide6.QtGui import QImage
 
 from isca_gui.core.distortion import dataset, dataset_folder
 from isca_gui.core.distortion.distortions import DISTORTIONS
+from isca_gui.core.distortion.preview import make_preview
 from isca_gui.core.parallel import Tick
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.pictures.decoding import check_size
 from isca_gui.core.progress import Progress
 from isca_gui.core.solvers.steps import Cancelled, State, Step
-from isca_gui.jobs import pace
-from isca_gui.jobs.previews import make_preview
+from isca_gui.jobs.autosave_interval import autosave_interval, due_every
+from isca_gui.jobs.names import JobName
 from isca_gui.jobs.recognition_queue import RecognitionQueue
 from isca_gui.jobs.runner import highest_priority
-from isca_gui.session.session import Reference, Run
+from isca_gui.session.records import Reference, Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Sequence
@@ -31,50 +32,67 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isca_gui.core.distortion.dataset import Dataset
+    from isca_gui.core.distortion.preview import Preview
     from isca_gui.core.model.model import Model
+    from isca_gui.core.recognition.evaluation import LeaveOneOut
     from isca_gui.core.settings import TrainingSettings
-    from isca_gui.jobs.previews import Preview
     from isca_gui.jobs.runner import Job, JobRunner
-    from isca_gui.session.session import Session, SessionState, TestedPicture
+    from isca_gui.session.records import SessionState, TestedPicture, Truth
+    from isca_gui.session.session import Session
 
     Picture = NDArray[np.float32]
 
-MODEL_SUFFIX = ".isca"  # core.archive.SUFFIX, without importing it
+# The suffix of `core.model.model_file`, whose import would hold up the start of the program.
+MODEL_SUFFIX = ".isca"
 PICTURE_FILTER = (
     "Pictures (*.png *.jpg *.jpeg *.tif *.tiff *.bmp *.webp *.pgm *.ppm *.pnm *.gif);;All files (*)"
 )
+
+_NO_REFERENCE = "There is no reference picture yet. Open one first."
+_NO_DATASET = "There is no dataset yet. Generate one first."
+_NO_MODEL = "There is no model yet. Train one first."
+_DATASET_BUSY = "A dataset is already being made or opened. Stop that first."
+_TRAINING_BUSY = "A training is already under way. Stop it first; its model is kept."
 
 
 class Actions(QObject):
     """The things a person can do, without any widget."""
 
-    picture_opened = Signal(str)  # a path or sample name, for the list of recent files
+    # A path or sample name, for the list of recent files.
+    picture_opened = Signal(str)
 
     def __init__(self, session: Session, jobs: JobRunner, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._session, self._jobs = session, jobs
-        self._recognising = RecognitionQueue(session, jobs, self)
+        self._session = session
+        self._jobs = jobs
+        self._recognition = RecognitionQueue(session, jobs, self)
+        # What is wrong in the form of a step, as its panel last reported it.
+        self._problems: dict[JobName, str] = {}
         jobs.unwritten.connect(self._on_unwritten)
-        self._wrong: dict[str, Callable[[], str]] = {"dataset": str, "training": str}
 
-    def set_validator(self, job: str, wrong: Callable[[], str]) -> None:
-        """Let a form tell what is wrong in it: its job is not begun with other values than it shows."""
-        self._wrong[job] = wrong
+    def set_problem(self, job: JobName, text: str) -> None:
+        """Note what is wrong in the form of a job, which does not start until it is mended."""
+        self._problems[job] = text
 
-    # --- reference ------------------------------------------------------------------------------------------
+    # --- reference --------------------------------------------------------------------------------
 
     def open_picture(self, path: str | os.PathLike[str]) -> None:
         """Read a picture file, or `sample:NAME`, as the reference."""
         name = os.fspath(path)
-        sample = name.startswith(samples.PREFIX)
-        title = name.removeprefix(samples.PREFIX) if sample else Path(name).name
+        if name.startswith(samples.PREFIX):
+            title = name.removeprefix(samples.PREFIX)
+        else:
+            title = Path(name).name
 
         def done(picture: Picture) -> None:
             self._session.set_reference(Reference(title, picture, name))
             self.picture_opened.emit(name)
 
         self._jobs.run(
-            "open", f"Opening {title}", lambda: image.read(samples.resolve(name)), done=done
+            JobName.OPEN_PICTURE,
+            f"Opening {title}",
+            lambda: image.read(samples.resolve(name)),
+            done=done,
         )
 
     def open_sample(self, name: str = samples.TABLE[0].name) -> None:
@@ -89,22 +107,24 @@ class Actions(QObject):
             self._session.say("error", f"The picture '{name}' cannot be used: {error}")
             return
         self._jobs.run(
-            "open",
+            JobName.OPEN_PICTURE,
             f"Opening {name}",
             lambda: grey(pasted),
             done=lambda picture: self._session.set_reference(Reference(name, picture)),
         )
 
-    # --- dataset --------------------------------------------------------------------------------------------
+    # --- dataset ----------------------------------------------------------------------------------
 
     def generate(self) -> None:
         """Make the dataset of the reference."""
-        reference, spec = self._session.reference, self._session.spec
-        wrong = self._wrong["dataset"]()
-        if reference is None or wrong:
-            self._session.say(
-                "warning", wrong or "There is no reference picture yet. Open one first."
-            )
+        reference = self._session.reference
+        spec = self._session.spec
+        problem = self._problems.get(JobName.DATASET)
+        if problem:
+            self._session.say("warning", problem)
+            return
+        if reference is None:
+            self._session.say("warning", _NO_REFERENCE)
             return
 
         def make() -> Generator[Progress, None, tuple[Dataset, str]]:
@@ -116,19 +136,20 @@ class Actions(QObject):
             self._session.set_dataset(made, digest, reference)
             self._say_made(made)
 
-        self._jobs.start("dataset", "Generating the dataset", make, done=done)
+        self._jobs.start(JobName.DATASET, "Generating the dataset", make, done=done)
 
     def stop_generating(self) -> None:
         """Stop making the dataset; the one that was there stays."""
-        self._jobs.stop("dataset")
+        self._jobs.stop(JobName.DATASET)
 
     def preview(self, kind: str, mse: float, done: Callable[[Preview], None]) -> None:
-        """Make the picture that the dataset would hold for a kind and MSE; only the newest wish counts."""
-        reference, seed = self._session.reference, self._session.spec.seed
+        """Make the copy that the dataset would hold for a kind and MSE; only the newest counts."""
+        reference = self._session.reference
+        seed = self._session.spec.seed
         if reference is None:
             return
         self._jobs.run(
-            "preview",
+            JobName.PREVIEW,
             "Preview",
             lambda: make_preview(reference.picture, kind, mse, seed),
             done=done,
@@ -140,25 +161,24 @@ class Actions(QObject):
         overwrite: bool = False,
         work: SessionState | None = None,
     ) -> None:
-        """Write the dataset to a folder: that of the work when it was asked for, or of now."""
+        """Write the dataset to a folder: that of `work`, else the one shown now."""
         made = (work or self._session.work).dataset
         if made is None:
-            self._session.say("warning", "There is no dataset yet. Generate one first.")
+            self._session.say("warning", _NO_DATASET)
             return
         self._jobs.start(
-            f"save dataset {os.fspath(folder)}", "Saving the dataset",
+            JobName.SAVE_DATASET.of(os.fspath(folder)),
+            "Saving the dataset",
             lambda: dataset_folder.save(made, folder, overwrite=overwrite),
-            done=lambda path: self._session.say("info", f"The dataset was saved in '{path}'."), writes=True,
-        )  # fmt: skip
+            done=lambda path: self._session.say("info", f"The dataset was saved in '{path}'."),
+            writes=True,
+        )
 
     def import_folder(self, folder: str | os.PathLike[str]) -> None:
-        """Read a dataset folder or one with a subfolder per label; its original becomes the reference."""
-        if self._jobs.running("dataset"):
-            self._session.say(
-                "warning", "A dataset is being made or read already. Stop that first."
-            )
+        """Read a dataset folder, or one with a subfolder per label."""
+        if self._jobs.running(JobName.DATASET):
+            self._session.say("warning", _DATASET_BUSY)
             return
-
         before = self._session.reference
 
         def make() -> Generator[Progress, None, tuple[Dataset, str]]:
@@ -168,101 +188,117 @@ class Actions(QObject):
         def done(result: tuple[Dataset, str]) -> None:
             made, digest = result
             reference = Reference(f"{Path(folder).name} (original)", made.reference, None)
-            if self._session.reference is before:  # else another was opened since, and stays
+            # A reference that was opened while the folder was read stays.
+            if self._session.reference is before:
                 self._session.set_reference(reference)
                 if made.spec is not None:
                     self._session.set_spec(made.spec)
             self._session.set_dataset(made, digest, reference)
             self._say_made(made)
 
-        self._jobs.start("dataset", "Importing the folder", make, done=done)
+        self._jobs.start(JobName.DATASET, "Importing the folder", make, done=done)
 
     def _say_made(self, made: Dataset) -> None:
+        text = f"The dataset has {_count(len(made.entries), 'picture')}"
         missed = len(made.unreachable)
-        tail = (
-            f"; {missed} levels cannot be reached by this picture and were left out"
-            if missed
-            else ""
-        )
-        self._session.say("info", f"The dataset has {len(made.entries)} pictures{tail}.")
+        if missed:
+            levels = _count(missed, "level")
+            text += f"; {levels} cannot be reached with this picture and "
+            text += "was left out" if missed == 1 else "were left out"
+        self._session.say("info", f"{text}.")
 
-    # --- training -------------------------------------------------------------------------------------------
+    # --- training ---------------------------------------------------------------------------------
 
     def train(self, resume: Run | None = None) -> None:
         """Train on the dataset; with `resume`, go on from where that run stands."""
         session = self._session
-        data, settings = session.dataset, session.settings
+        data = session.dataset
+        settings = session.settings
         if data is None:
-            session.say("warning", "There is no dataset yet. Generate one first.")
+            session.say("warning", _NO_DATASET)
             return
-        wrong = self._wrong["training"]()
-        if wrong or self._jobs.running("training"):
-            busy = "A training is under way already. Stop it first; what it has is kept."
-            session.say("warning", wrong or busy)
+        problem = self._problems.get(JobName.TRAINING)
+        if not problem and self._jobs.running(JobName.TRAINING):
+            problem = _TRAINING_BUSY
+        if problem:
+            session.say("warning", problem)
             return
         model = resume.model if resume is not None else None
         session.begin_run(settings, model.steps if model is not None else ())
-        title = f"Training {session.live.name}" if session.live else "Training"
         self._jobs.start(
-            "training", title, lambda: _train(data, settings, model), keep=True,
-            done=self._on_trained, reports=self._on_steps, failed=self._on_training_failed,
+            JobName.TRAINING,
+            f"Training {session.live.name}" if session.live else "Training",
+            lambda: _train(data, settings, model),
+            keep=True,
+            done=self._on_trained,
+            reports=self._on_steps,
+            failed=self._on_training_failed,
             progress=_progress_of(settings.resolved()),
-        )  # fmt: skip
+        )
 
     def stop_training(self) -> None:
         """Stop the training and keep the model of the last whole epoch."""
-        self._jobs.stop("training")
+        self._jobs.stop(JobName.TRAINING)
 
     def evaluate_all(self, run_numbers: Sequence[int]) -> None:
         """Evaluate runs one after the other until one is stopped: each takes all cores.
 
-        Those that somebody has evaluated by themselves meanwhile are passed over.
+        Runs that were evaluated by themselves meanwhile are passed over.
         """
-        runs = filter(None, map(self._session.run_of, run_numbers))
-        left = [
-            run.number
-            for run in runs
-            if run.evaluation is None and not self._evaluating(run.number)
-        ]
+        left = []
+        for number in run_numbers:
+            run = self._session.run_of(number)
+            busy = self._jobs.running(JobName.EVALUATION.of(number))
+            if run is not None and run.evaluation is None and not busy:
+                left.append(number)
         if left:
             self.evaluate(left[0], then=lambda: self.evaluate_all(left[1:]))
 
-    def _evaluating(self, run_number: int) -> bool:
-        return self._jobs.running(f"evaluation {run_number}")
-
     def evaluate(self, run_number: int, then: Callable[[], None] | None = None) -> None:
-        """Find out how often each training picture would be recognised if it were not known."""
+        """Find out how often each training picture is recognised by all the others."""
         run = self._session.run_of(run_number)
         if run is None:
             return
 
-        def make() -> Generator[Any, Any, Any]:
+        def make() -> Generator[Any, Any, LeaveOneOut]:
+            # The import is left to the job: the compiler behind it takes half a second to load.
             from isca_gui.core.recognition.evaluation import leave_one_out
 
             return (yield from leave_one_out(run.model))
 
-        def done(result: Any) -> None:
+        def done(result: LeaveOneOut) -> None:
             current = self._session.run_of(run_number)
             if current is not None:
                 self._session.replace_run(replace(current, evaluation=result))
             if then is not None:
                 then()
 
-        failed = (lambda _: then()) if then is not None else None
-        title = f"Evaluating {run.name}"
-        self._jobs.start(f"evaluation {run_number}", title, make, done=done, failed=failed)
+        def failed(_: Exception) -> None:
+            if then is not None:
+                then()
+
+        self._jobs.start(
+            JobName.EVALUATION.of(run_number),
+            f"Evaluating {run.name}",
+            make,
+            done=done,
+            failed=failed,
+        )
 
     def save_model(self, run: Run | int, path: str | os.PathLike[str]) -> None:
         """Write a run's model to a file."""
         found = run if isinstance(run, Run) else self._session.run_of(run)
         if found is None:
-            self._session.say("warning", "There is no model yet. Train one first.")
+            self._session.say("warning", _NO_MODEL)
             return
+        saved = f"{found.name} was saved as '{os.fspath(path)}'."
         self._jobs.run(
-            f"save model {os.fspath(path)}", f"Saving {found.name}", lambda: _save(path, found.model),
-            done=lambda _: self._session.say("info", f"{found.name} was saved as '{os.fspath(path)}'."),
+            JobName.SAVE_MODEL.of(os.fspath(path)),
+            f"Saving {found.name}",
+            lambda: _save(path, found.model),
+            done=lambda _: self._session.say("info", saved),
             writes=True,
-        )  # fmt: skip
+        )
 
     def load_model(self, path: str | os.PathLike[str]) -> None:
         """Read a model file as a run."""
@@ -273,13 +309,17 @@ class Actions(QObject):
             self._session.say("info", f"The model '{name}' was opened.")
 
         self._jobs.run(
-            f"load model {os.fspath(path)}", f"Opening {name}", lambda: _load(path), done=done
+            JobName.LOAD_MODEL.of(os.fspath(path)),
+            f"Opening {name}",
+            lambda: _load(path),
+            done=done,
         )
 
     def _on_steps(self, reports: list[Any]) -> None:
         self._session.add_steps([report for report in reports if isinstance(report, Step)])
-        for state in [report for report in reports if isinstance(report, State)][-1:]:
-            self._session.keep_state(state)
+        states = [report for report in reports if isinstance(report, State)]
+        if states:
+            self._session.keep_state(states[-1])
 
     def _on_trained(self, model: Model) -> None:
         self._session.end_run(model)
@@ -293,23 +333,24 @@ class Actions(QObject):
         if isinstance(error, Cancelled):
             self._session.say("info", str(error))
 
-    # --- recognition ----------------------------------------------------------------------------------------
+    # --- recognition ------------------------------------------------------------------------------
 
     def recognise_files(self, paths: Iterable[str | os.PathLike[str]]) -> None:
         """Read picture files and recognise what was done to each."""
-        self._recognising.files(paths)
+        self._recognition.add_files(paths)
 
-    def recognise_picture(self, name: str, picture: Picture, truth: str = "") -> None:
+    def recognise_picture(self, name: str, picture: Picture, truth: Truth | None = None) -> None:
         """Recognise what was done to a picture that is there already."""
-        self._recognising.picture(name, picture, truth)
+        self._recognition.add_picture(name, picture, truth)
 
     def recognise_made(self, kind: str, mse: float, seed: int, hidden: bool = False) -> None:
-        """Distort the reference and recognise that; hidden, its name and truth do not tell what it is."""
-        self._recognising.made(kind, mse, seed, hidden)
+        """Distort the reference and recognise that; the name of a hidden one tells nothing."""
+        self._recognition.add_copy(kind, mse, seed, hidden)
 
     def mystery(self) -> None:
-        """Distort the reference at random, among the kinds and levels of the dataset, and keep it secret."""
-        spec, made = self._session.spec, self._session.dataset
+        """Distort the reference at random, with a kind of the dataset, and keep it secret."""
+        spec = self._session.spec
+        made = self._session.dataset
         reached = [(kind, level) for kind in spec.kinds for level in spec.levels]
         if made is not None:
             known = [
@@ -320,23 +361,28 @@ class Actions(QObject):
         kind = str(random.choice(sorted({kind for kind, _ in reached})))
         levels = [level for name, level in reached if name == kind]
         mse = round(float(random.uniform(min(levels), max(levels))), 1)
-        self._recognising.made(kind, mse, int(random.integers(2**31)), hidden=True)
+        self._recognition.add_copy(kind, mse, int(random.integers(2**31)), hidden=True)
 
     def recognise_again(self, tested: Iterable[TestedPicture] | None = None) -> None:
-        """Recognise pictures that are there already once more, with the selected run."""
-        self._recognising.again(self._session.tested if tested is None else tested)
+        """Recognise pictures, all if none are given, once more with the selected run."""
+        self._recognition.recognise_again(self._session.tested if tested is None else tested)
+
+    def reload_vote_maps(self, work: SessionState) -> None:
+        """Recognise the pictures of a project that was opened: its file holds the verdicts only."""
+        self._recognition.reload_vote_maps(work)
 
     def save_answers(self, path: str | os.PathLike[str], work: SessionState | None = None) -> None:
-        """Write what was recognised in all test pictures, of some work or of now, to a CSV table."""
-        self._recognising.save(path, work or self._session.work)
+        """Write the answers on all test pictures, of `work` or of now, to a CSV table."""
+        self._recognition.save_answers(path, work or self._session.work)
 
     def reveal(self, number: int) -> None:
-        """Tell the truth about a mystery picture."""
+        """Tell what was done to a mystery picture."""
         for test in self._session.tested:
-            if test.number == number and test.secret:
-                self._session.replace_tested(replace(test, truth=test.whole_truth))
+            if test.number == number and test.truth is not None and test.truth.hidden:
+                revealed = replace(test.truth, hidden=False)
+                self._session.replace_tested(replace(test, truth=revealed))
 
-    # --- the rest -------------------------------------------------------------------------------------------
+    # --- the rest ---------------------------------------------------------------------------------
 
     def prepare(self) -> None:
         """Compile what training calls, or read it from the cache, before anybody waits for it."""
@@ -346,40 +392,40 @@ class Actions(QObject):
             from isca_gui.core.solvers import compiled_loops
 
             compiled_loops.prepare(settings.components, settings.precision)
-            gc.freeze()  # all modules are loaded: looking through them again would hold up the window
+            # All modules are loaded by now. Without this the garbage collector would look through
+            # a million of their objects again and again, and hold up the window.
+            gc.freeze()
 
-        self._jobs.run("prepare", "Preparing the solver (some seconds, the first time only)", work)
+        title = "Preparing the solver (takes some seconds, the first time only)"
+        self._jobs.run(JobName.PREPARE_SOLVER, title, work)
 
     def stop(self) -> None:
-        """Stop the weightiest job that can be stopped, else the newest; what is being written comes last."""
+        """Stop the most important job that can be stopped; one that writes a file comes last."""
         jobs = [job for job in self._jobs.jobs() if job.stoppable and not job.stopping]
         jobs.sort(key=lambda job: not job.writes)
-        heavy = highest_priority(jobs)
-        if heavy is not None:
-            self.stop_job(heavy)
+        chosen = highest_priority(jobs)
+        if chosen is not None:
+            self.stop_job(chosen)
 
     def stop_job(self, job: Job) -> None:
         """Stop a job."""
-        self._jobs.stop(job.name)
+        self._jobs.stop(job.id)
 
     def _on_unwritten(self, job: Job) -> None:
-        self._session.say(
-            "warning", f"{job.title} was stopped. What it was to replace is as it was."
-        )
+        self._session.say("warning", f"{job.title} was stopped. Nothing was replaced.")
 
 
 def grey(pasted: QImage) -> Picture:
-    """Turn a picture of the clipboard into grey float32 in [0, 1], as files are."""
+    """Return a picture of the clipboard as grey float32 (height, width) in [0, 1], as files are."""
     wide = pasted.convertToFormat(QImage.Format.Format_RGBA8888)
-    height, width = wide.height(), wide.width()
-    pixels = np.frombuffer(wide.constBits(), np.uint8).reshape(height, wide.bytesPerLine())[
-        :, : 4 * width
-    ]
-    channels = pixels.reshape(height, width, 4).astype(np.float32) / np.float32(255)
+    height = wide.height()
+    width = wide.width()
+    lines = np.frombuffer(wide.constBits(), np.uint8).reshape(height, wide.bytesPerLine())
+    pixels = lines[:, : 4 * width].reshape(height, width, 4)
+    channels = pixels.astype(np.float32) / np.float32(255)
     level = channels[..., :3] @ np.array(image.LUMA, np.float32)
-    return np.ascontiguousarray(
-        1 + channels[..., 3] * (level - 1)
-    )  # what is transparent lies on white
+    # What is transparent lies on white.
+    return np.ascontiguousarray(1 + channels[..., 3] * (level - 1))
 
 
 def _train(
@@ -387,9 +433,8 @@ def _train(
 ) -> Generator[Any, bool | None, Model]:
     from isca_gui.core.model import training
 
-    return (
-        yield from training.train(data, settings, resume=resume, due=pace.every(pace.interval()))
-    )
+    due = due_every(autosave_interval())
+    return (yield from training.train(data, settings, resume=resume, due=due))
 
 
 def _save(path: str | os.PathLike[str], model: Model) -> None:
@@ -408,24 +453,29 @@ def _is_kind(label: str) -> bool:
     return all(part in DISTORTIONS for part in label.split("+"))
 
 
-def _progress_of(settings: TrainingSettings) -> Callable[[Any], Progress | None]:
-    """Say how far a training is; where it ends when converged, nobody knows how far that is."""
-    epochs, open_end = settings.epochs or 0, bool(settings.tolerance)
-    unit = "iteration" if settings.solver == "direct" else "epoch"
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
+
+def _progress_of(settings: TrainingSettings) -> Callable[[Any], Progress | None]:
+    """Return what translates the reports of a training; one with a tolerance has no known end."""
+    epochs = settings.epochs or 0
+    unit = "iteration" if settings.solver == "direct" else "epoch"
     started = False
 
     def progress(report: Any) -> Progress | None:
         nonlocal started
         if isinstance(report, Step):
             started = True
-            if open_end:
-                return Progress(
-                    report.epoch, 0, f"{unit} {report.epoch}, at most {epochs}, until converged"
-                )
+            if settings.tolerance:
+                what = f"{unit} {report.epoch}, at most {epochs}, until converged"
+                return Progress(report.epoch, 0, what)
             return Progress(report.epoch, epochs, f"{unit} {report.epoch} of {epochs}")
-        if isinstance(report, Tick) and report.what:
-            return Progress(report.done, report.total, report.what)
-        return Progress(0, 0, "preparing") if isinstance(report, Tick) and not started else None
+        if isinstance(report, Tick):
+            if report.what:
+                return Progress(report.done, report.total, report.what)
+            if not started:
+                return Progress(0, 0, "preparing")
+        return None
 
     return progress

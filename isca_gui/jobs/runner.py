@@ -1,7 +1,17 @@
 """Long work beside the window: each job is a generator driven by a thread of its own.
 
-A thread keeps its reports until a 30 Hz timer of the GUI thread fetches them, so no job, however fast it
-reports, can starve the window. All callbacks are called in the GUI thread.
+The life of a job:
+
+1. `JobRunner.start` takes a generator, or `JobRunner.run` a plain function, under a `JobName`.
+2. A job of the same identity that is still at work is cancelled; the new one waits until its thread
+   has ended. Otherwise a `StepThread` starts at once and drives the generator.
+3. The thread collects what the generator yields. It calls nothing in the window.
+4. A 30 Hz timer of the GUI thread fetches the reports, updates the `Job` that the window shows, and
+   hands the reports to `reports`. No job, however fast it reports, can starve the window.
+5. `stop` asks a job to end: one that is started with `keep` is sent True at each report until it
+   returns what it has, any other is closed at its next report and its result dropped.
+6. When the thread has ended, the GUI thread calls `done` with the result or `failed` with the
+   error, or starts the job that has waited since point 2.
 """
 
 from __future__ import annotations
@@ -22,39 +32,43 @@ from PySide6.QtCore import QObject, QThread, QTimer, Signal
 from isca_gui.core.parallel import Tick
 from isca_gui.core.progress import Progress
 from isca_gui.core.solvers.steps import Cancelled
+from isca_gui.jobs.names import PRIORITY, JobId, JobName, job_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
-FIRST = ("training", "dataset", "recognise")  # the weightiest jobs
-INTERVAL = 33  # milliseconds between two looks at what the threads have to say
-_SILENCE = (
-    0.2  # seconds after which `changed` is emitted with nothing new as well: time itself is shown
-)
+INTERVAL = 33  # milliseconds between two looks at what the threads have reported
+_SILENCE = 0.2  # seconds after which `changed` is emitted without news: elapsed time is shown
 _WINDOW = 10.0  # seconds over which the rate of a job is measured
-_NICENESS = (
-    10  # the window goes before the work; with less, its heartbeat is late by 30 ms now and then
-)
+# With a lower niceness the window's heartbeat is late by 30 ms now and then.
+_NICENESS = 10
 
 
 @dataclass(frozen=True)
 class Job:
     """How far a job is; `total` is 0 where nobody knows the end."""
 
-    name: str
+    id: JobId
     title: str
     done: int = 0
     total: int = 0
     what: str = ""
     seconds_left: float | None = None
     stoppable: bool = True
-    stopping: bool = False  # told to stop, and about to give what it has
-    writes: bool = False  # a file of the user's is written: the program does not end before it is
+    stopping: bool = False  # asked to stop, and about to return what it has
+    writes: bool = False  # writes a file of the user's: the program does not end before it is done
+
+    @property
+    def name(self) -> JobName:
+        """What the job does, whatever it is about."""
+        return self.id.name
 
     @property
     def share(self) -> float | None:
         """The part that is done, 0 to 1; None where nobody knows."""
-        return min(self.done / self.total, 1.0) if self.total else None
+        if not self.total:
+            return None
+        return min(self.done / self.total, 1.0)
 
 
 @dataclass(frozen=True)
@@ -64,14 +78,14 @@ class Failure:
     what: str
     message: str
     details: str
-    job: str  # its name
+    job: JobName
 
 
 @dataclass(eq=False)
 class _Order:
-    """A job as it was asked for."""
+    """A job as it was asked for, and how far it is."""
 
-    name: str
+    id: JobId
     title: str
     make: Callable[[], Any]
     done: Callable[[Any], None] | None = None
@@ -85,18 +99,18 @@ class _Order:
     rate: deque[tuple[float, int]] = field(default_factory=deque)
 
     def __post_init__(self) -> None:
-        self.state = Job(self.name, self.title, stoppable=self.stoppable, writes=self.writes)
+        self.state = Job(self.id, self.title, stoppable=self.stoppable, writes=self.writes)
 
 
 class StepThread(QThread):
-    """Drives one generator; what it reports and gives is fetched by the runner."""
+    """Drives one generator; what it reports and returns is fetched by the runner."""
 
     def __init__(self, order: _Order) -> None:
         super().__init__()
         self.order = order
-        self.cancelled = False  # close the generator at its next report and drop what it gives
-        self.keeping = False  # answer True until it ends, and take what it gives
-        self.ended = False  # by itself: all is done, also where it was cancelled at its very end
+        self.cancelled = False  # close the generator at its next report and drop its result
+        self.keeping = False  # send True until the generator returns, and take its result
+        self.ended = False  # by itself: all is done, even if it was cancelled at its very end
         self.over = False
         self.result: Any = None
         self.error: Exception | None = None
@@ -106,7 +120,7 @@ class StepThread(QThread):
 
     def run(self) -> None:
         """Drive the generator to its end (called by Qt in the new thread)."""
-        _step_back()
+        _lower_priority()
         try:
             self.result = self._drive()
             self.ended = self.ended or not self.cancelled
@@ -117,7 +131,7 @@ class StepThread(QThread):
             self.over = True
 
     def take(self) -> list[Any]:
-        """Give all reports since the last call."""
+        """Return all reports since the last call."""
         with self._lock:
             taken, self._reports = self._reports, []
         return taken
@@ -144,31 +158,34 @@ class StepThread(QThread):
         with self._lock:
             newest = self._reports[-1] if self._reports else None
             if isinstance(report, Progress | Tick) and type(newest) is type(report):
-                self._reports[-1] = report  # only the newest of these counts
+                # Only the newest progress counts: a fast job must not fill the list with it.
+                self._reports[-1] = report
             else:
                 self._reports.append(report)
 
 
 class JobRunner(QObject):
-    """Starts, watches and stops jobs; one of each name at a time, the newest wins."""
+    """Starts, watches and stops jobs; one of each identity at a time, the newest wins."""
 
     changed = Signal()
     failed = Signal(object)
-    unwritten = Signal(object)  # a job that was to write a file, and was cancelled before it had
+    # A job that was to write a file, and was cancelled before it had.
+    unwritten = Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._threads: list[StepThread] = []
-        self._waiting: dict[str, _Order] = {}  # until the cancelled job of the same name has ended
+        # Each waits until the cancelled job of the same identity has ended.
+        self._waiting: dict[JobId, _Order] = {}
         self._closing = False
-        self._told = 0.0  # when `changed` was last emitted
+        self._last_change = 0.0  # when `changed` was last emitted
         self._timer = QTimer(self)
         self._timer.setInterval(INTERVAL)
         self._timer.timeout.connect(self._on_timer)
 
     def start(
         self,
-        name: str,
+        job: JobName | JobId,
         title: str,
         make: Callable[[], Generator[Any, Any, Any]],
         *,
@@ -179,17 +196,29 @@ class JobRunner(QObject):
         progress: Callable[[Any], Progress | None] | None = None,
         writes: bool = False,
     ) -> None:
-        """Start a generator as a job; a job of the same name is cancelled and its result dropped.
+        """Start a generator as a job; a job of the same identity is cancelled, its result dropped.
 
-        `reports` gets all reports since the last look. With `keep`, stopping answers them with True and waits
-        for the result to keep. `progress` tells how far a report means the job is, if it is no `Progress`.
-        `failed` gets `Cancelled` where a job that `writes` was stopped before it had.
+        `reports` gets all reports since the last look. With `keep`, stopping sends True to the
+        generator and waits for its result. `progress` translates a report that is no `Progress`.
+        `failed` gets `Cancelled` where a job that `writes` was stopped before it had written.
         """
-        self._begin(_Order(name, title, make, done, reports, failed, keep, True, progress, writes))
+        self._begin(
+            _Order(
+                job_id(job),
+                title,
+                make,
+                done=done,
+                reports=reports,
+                failed=failed,
+                keep=keep,
+                progress=progress,
+                writes=writes,
+            )
+        )
 
     def run(
         self,
-        name: str,
+        job: JobName | JobId,
         title: str,
         work: Callable[[], Any],
         *,
@@ -197,13 +226,17 @@ class JobRunner(QObject):
         failed: Callable[[Exception], None] | None = None,
         writes: bool = False,
     ) -> None:
-        """Run a plain function as a job; it cannot be interrupted, but its result can be dropped."""
-        self._begin(_Order(name, title, work, done, None, failed, stoppable=False, writes=writes))
+        """Run a plain function as a job: it cannot be interrupted, only its result be dropped."""
+        self._begin(
+            _Order(
+                job_id(job), title, work, done=done, failed=failed, stoppable=False, writes=writes
+            )
+        )
 
-    def stop(self, name: str) -> None:
-        """Stop the job of this name: keep what it gives, or close it and forget it."""
-        self._waiting.pop(name, None)
-        thread = self._current(name)
+    def stop(self, job: JobName | JobId) -> None:
+        """Stop a job: keep what it returns, or close it and forget it."""
+        self._waiting.pop(job_id(job), None)
+        thread = self._current(job)
         if thread is not None:
             if thread.order.keep:
                 thread.keeping = True
@@ -212,45 +245,46 @@ class JobRunner(QObject):
                 thread.cancelled = True
         self.changed.emit()
 
-    def drop(self, *names: str) -> None:
-        """Cancel all jobs whose names begin like these, and forget what they have, also where it is kept."""
-        for name in [name for name in self._waiting if name.startswith(names)]:
-            del self._waiting[name]
+    def drop(self, *names: JobName) -> None:
+        """Cancel all jobs of these names, whatever they are about, and forget what they have."""
+        for waiting in [each for each in self._waiting if each.name in names]:
+            del self._waiting[waiting]
         for thread in self._threads:
-            thread.cancelled = thread.cancelled or thread.order.name.startswith(names)
+            thread.cancelled = thread.cancelled or thread.order.id.name in names
         self.changed.emit()
 
     def jobs(self) -> tuple[Job, ...]:
-        """Give all jobs that are not cancelled, the newest last."""
+        """Return all jobs that are not cancelled, the newest last."""
         states = [thread.order.state for thread in self._threads if not thread.cancelled]
         return (*states, *(order.state for order in self._waiting.values()))
 
-    def job(self, name: str) -> Job | None:
-        """Give the job of this name, if there is one."""
-        return next((job for job in self.jobs() if job.name == name), None)
+    def job(self, job: JobName | JobId) -> Job | None:
+        """Return the job of this identity, if there is one."""
+        wanted = job_id(job)
+        return next((each for each in self.jobs() if each.id == wanted), None)
 
-    def running(self, name: str) -> bool:
-        """Tell whether a job of this name is under way and will give a result."""
-        return self.job(name) is not None
+    def running(self, job: JobName | JobId) -> bool:
+        """Whether the job is under way and will return a result."""
+        return self.job(job) is not None
 
-    def idle(self, name: str) -> bool:
-        """Tell whether no job of this name is at work, nor one that was stopped and has not ended yet."""
-        return name not in self._waiting and all(
-            thread.order.name != name for thread in self._threads
-        )
+    def idle(self, job: JobName | JobId) -> bool:
+        """Whether no such job is at work, nor one that was stopped and has not ended yet."""
+        wanted = job_id(job)
+        at_work = any(thread.order.id == wanted for thread in self._threads)
+        return wanted not in self._waiting and not at_work
 
     @property
     def writing(self) -> bool:
         """Whether a file of the user's is being written."""
         return any(job.writes for job in self.jobs())
 
-    def stopping(self, name: str) -> bool:
-        """Tell whether a job of this name was told to stop and is about to give what it has."""
-        thread = self._current(name)
+    def stopping(self, job: JobName | JobId) -> bool:
+        """Whether the job was asked to stop and is about to return what it has."""
+        thread = self._current(job)
         return thread is not None and thread.keeping
 
     def shutdown(self, seconds: float = 0.8) -> bool:
-        """Cancel everything and wait; False if a thread is still at work and must not be destroyed."""
+        """Cancel everything and wait; return whether all threads have ended."""
         self._closing = True
         self._waiting.clear()
         self._timer.stop()
@@ -260,17 +294,18 @@ class JobRunner(QObject):
         for thread in self._threads:
             thread.wait(max(int(1000 * (end - time.monotonic())), 0))
         self._threads = [thread for thread in self._threads if not thread.isFinished()]
-        _UNFINISHED.extend(self._threads)  # whoever drops the runner must not destroy them
+        # A running QThread that is destroyed aborts the process: these must outlive the runner.
+        _UNFINISHED.extend(self._threads)
         return not self._threads
 
     def _begin(self, order: _Order) -> None:
         if self._closing:
             return
-        old = [thread for thread in self._threads if thread.order.name == order.name]
+        old = [thread for thread in self._threads if thread.order.id == order.id]
         for thread in old:
             thread.cancelled = True
         if old:
-            self._waiting[order.name] = order
+            self._waiting[order.id] = order
         else:
             self._launch(order)
         self.changed.emit()
@@ -282,44 +317,48 @@ class JobRunner(QObject):
         thread.start()
         self._timer.start()
 
-    def _current(self, name: str) -> StepThread | None:
+    def _current(self, job: JobName | JobId) -> StepThread | None:
+        wanted = job_id(job)
         found = [
-            thread for thread in self._threads if thread.order.name == name and not thread.cancelled
+            thread for thread in self._threads if thread.order.id == wanted and not thread.cancelled
         ]
         return found[-1] if found else None
 
     def _on_timer(self) -> None:
         if self._closing:
             return
-        news = time.monotonic() - self._told > _SILENCE
+        news = time.monotonic() - self._last_change > _SILENCE
         for thread in list(self._threads):
-            over = thread.over  # before taking: nothing is reported after that
-            reports, before = thread.take(), thread.order.state
+            # This is read before the reports are taken: nothing is reported once it is set.
+            over = thread.over
+            reports = thread.take()
+            before = thread.order.state
             if reports and not thread.cancelled:
-                _shielded(self._tell, thread, reports)
+                _shielded(self._hand_on, thread.order, reports)
             news = news or over or thread.order.state is not before
             if over:
                 self._end(thread)
         if not self._threads:
             self._timer.stop()
         if news:
-            self._told = time.monotonic()
+            self._last_change = time.monotonic()
             self.changed.emit()
 
-    def _tell(self, thread: StepThread, reports: list[Any]) -> None:
-        order = thread.order
+    def _hand_on(self, order: _Order, reports: list[Any]) -> None:
         _follow(order, reports)
         if order.reports is not None:
             order.reports(reports)
 
     def _end(self, thread: StepThread) -> None:
-        thread.wait()  # it is at its very end
+        # The thread is at its very end, so this does not block the window.
+        thread.wait()
         if thread not in self._threads:
-            return  # a callback has run an event loop of its own, in which this was done
+            # A callback has run an event loop of its own, in which the thread was ended already.
+            return
         self._threads.remove(thread)
         order = thread.order
-        if order.name in self._waiting:
-            self._launch(self._waiting.pop(order.name))
+        if order.id in self._waiting:
+            self._launch(self._waiting.pop(order.id))
         elif not thread.cancelled or (order.writes and thread.ended):
             _shielded(self._deliver, thread)
         elif order.writes:
@@ -328,13 +367,14 @@ class JobRunner(QObject):
                 _shielded(order.failed, Cancelled(f"{order.title} was stopped."))
 
     def _deliver(self, thread: StepThread) -> None:
-        order, error = thread.order, thread.error
+        order = thread.order
+        error = thread.error
         if error is None:
             if order.done is not None:
                 order.done(thread.result)
             return
         if not isinstance(error, Cancelled):
-            self.failed.emit(Failure(order.title, explain(error), thread.details, order.name))
+            self.failed.emit(Failure(order.title, explain(error), thread.details, order.id.name))
         if order.failed is not None:
             order.failed(error)
 
@@ -342,52 +382,87 @@ class JobRunner(QObject):
 _UNFINISHED: list[StepThread] = []
 
 
+class SaveQueue(QObject):
+    """Begins jobs of one name one after the other: a second save must not cancel the first."""
+
+    def __init__(self, jobs: JobRunner, name: JobName, parent: QObject) -> None:
+        super().__init__(parent)
+        self._jobs = jobs
+        self._name = name
+        self._next: deque[Callable[[], object]] = deque()
+        self._paused = False
+        jobs.changed.connect(self._on_jobs_changed)
+
+    def add(self, begin: Callable[[], object]) -> None:
+        """Call `begin` now, or when all that was added before has begun and ended."""
+        self._next.append(begin)
+        self._on_jobs_changed()
+
+    @contextlib.contextmanager
+    def paused(self) -> Iterator[None]:
+        """Begin nothing in the middle of something else, whatever jobs end through it."""
+        outer = self._paused
+        self._paused = True
+        try:
+            yield
+        finally:
+            self._paused = outer
+            self._on_jobs_changed()
+
+    def _on_jobs_changed(self) -> None:
+        while self._next and not self._paused and self._jobs.idle(self._name):
+            begin = self._next.popleft()
+            begin()
+
+
 def highest_priority(jobs: Sequence[Job]) -> Job | None:
-    """Give the job that people wait for: one of the weightiest, else the last."""
-    heavy = [job for name in FIRST for job in jobs if job.name == name]
-    return heavy[0] if heavy else jobs[-1] if jobs else None
+    """Return the job that people wait for: one of `PRIORITY`, else the newest."""
+    for name in PRIORITY:
+        for job in jobs:
+            if job.name == name:
+                return job
+    return jobs[-1] if jobs else None
 
 
 def explain(error: BaseException) -> str:
-    """Say an error in words for a person; the engine's own errors are written for one already."""
-    known = type(error).__module__.startswith("isca_gui.")
-    if known and str(error):
+    """Return what went wrong in words for a person; the engine's own errors are written for one."""
+    if type(error).__module__.startswith("isca_gui.") and str(error):
         return str(error)
     if isinstance(error, MemoryError):
         return f"There is not enough memory ({error}). Use a smaller picture or fewer levels."
     if isinstance(error, OSError) and error.strerror:
-        return (
-            f"{error.strerror}: '{error.filename}'. Choose another place."
-            if error.filename
-            else str(error)
-        )
-    return f"Something unexpected happened ({type(error).__name__}: {error}). The program goes on."
+        if error.filename:
+            return f"{error.strerror}: '{error.filename}'. Choose another place."
+        return str(error)
+    kind = type(error).__name__
+    return f"Something unexpected happened ({kind}: {error}). You can go on working."
 
 
 def _follow(order: _Order, reports: list[Any]) -> None:
-    """Bring the state of a job up to its newest report."""
+    """Bring the state of a job up to its newest progress."""
     for report in reversed(reports):
         progress = order.progress(report) if order.progress is not None else report
-        if isinstance(progress, Progress):
-            now = time.monotonic()
-            if progress.total != order.state.total:
-                order.rate.clear()  # another stage, counted in other parts
-            order.rate.append((now, progress.done))
-            while now - order.rate[0][0] > _WINDOW and len(order.rate) > 2:
-                order.rate.popleft()
-            left = _seconds_left(order.rate, progress)
-            order.state = replace(
-                order.state,
-                done=progress.done,
-                total=progress.total,
-                what=progress.what,
-                seconds_left=left,
-            )
-            return
+        if not isinstance(progress, Progress):
+            continue
+        now = time.monotonic()
+        if progress.total != order.state.total:
+            # Another stage has begun, which is counted in other parts.
+            order.rate.clear()
+        order.rate.append((now, progress.done))
+        while now - order.rate[0][0] > _WINDOW and len(order.rate) > 2:
+            order.rate.popleft()
+        order.state = replace(
+            order.state,
+            done=progress.done,
+            total=progress.total,
+            what=progress.what,
+            seconds_left=_seconds_left(order.rate, progress),
+        )
+        return
 
 
 def _seconds_left(rate: deque[tuple[float, int]], progress: Progress) -> float | None:
-    """Estimate from the rate of the last seconds; None until there is one, and where there is no end."""
+    """Return an estimate from the rate of the last seconds; None where there is none yet."""
     (first, before), (last, now) = rate[0], rate[-1]
     if now >= progress.total or now <= before or last - first < 0.5:
         return None
@@ -395,15 +470,15 @@ def _seconds_left(rate: deque[tuple[float, int]], progress: Progress) -> float |
 
 
 def _shielded(work: Callable[..., None], *arguments: Any) -> None:
-    """Call what must not keep the other jobs from being served; its exception goes where all others go."""
+    """Call what must not keep the other jobs from being served; errors go to the exception hook."""
     try:
         work(*arguments)
     except Exception:  # noqa: BLE001 - shown by the hook
         sys.excepthook(*sys.exc_info())
 
 
-def _step_back() -> None:
-    """Let the window go first: threads started by this one inherit its niceness."""
+def _lower_priority() -> None:
+    """Let the window go first: threads that are started by this one inherit its niceness."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)

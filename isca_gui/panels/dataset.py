@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 from isca_gui.core.distortion.dataset_folder import DESCRIPTION
 from isca_gui.core.distortion.distortions import DISTORTIONS, TABLE
 from isca_gui.core.settings import DatasetSpec, SettingsError, number_text, parse_levels
+from isca_gui.jobs.names import JobName
 from isca_gui.panels.dataset_table import MadeModel
 from isca_gui.panels.preview import MseBox, PreviewBox, chip
 from isca_gui.widgets.seed_field import SeedBox
@@ -97,7 +98,6 @@ class DatasetPanel(StepPanel):
         self.model = MadeModel()
         self.table = _table(self.model)
         self.made_box = Disclosure("What was made", self.table)
-        actions.set_validator("dataset", self.problem_label.text)
         self._lay_out()
         self._connect()
         self._on_spec_changed()
@@ -160,7 +160,7 @@ class DatasetPanel(StepPanel):
         self.body.addLayout(
             row(self.generate_button, self.stop_button, 1, self.save_button, self.import_button)
         )
-        self.body.addWidget(JobBar(self.jobs, "dataset", "Progress of the dataset"))
+        self.body.addWidget(JobBar(self.jobs, JobName.DATASET, "Progress of the dataset"))
         self.body.addWidget(self.made_box)
 
     def _connect(self) -> None:
@@ -233,6 +233,7 @@ class DatasetPanel(StepPanel):
         return levels
 
     def _show_problem(self, text: str) -> None:
+        self._actions.set_problem(JobName.DATASET, text)
         self.problem_label.setText(text)
         self.problem_label.setVisible(bool(text))
         about_seed = "seed" in text
@@ -283,12 +284,12 @@ class DatasetPanel(StepPanel):
         self._refresh()
 
     def _on_job_failed(self, failure: Failure) -> None:
-        self._failed = self._failed or failure.job == "dataset"
+        self._failed = self._failed or failure.job == JobName.DATASET
         self._refresh()
 
     def _refresh(self) -> None:
         session, made = self.session, self.session.dataset
-        running, problem = self.jobs.running("dataset"), self.problem_label.text()
+        running, problem = self.jobs.running(JobName.DATASET), self.problem_label.text()
         kinds, levels = len(session.spec.kinds), len(session.spec.levels)
         self.count_label.setText(
             f"{kinds} kinds × {levels} levels + the original: {kinds * levels + 1} pictures"
@@ -313,7 +314,7 @@ class DatasetPanel(StepPanel):
     def _state(self, running: bool) -> tuple[str, str]:
         made = self.session.dataset
         if running:
-            return RUNNING, percent(self.jobs, "dataset")
+            return RUNNING, percent(self.jobs, JobName.DATASET)
         if self._failed:
             return FAILED, ""
         if made is None:

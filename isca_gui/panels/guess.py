@@ -16,7 +16,8 @@ from isca_gui.widgets.step_frame import describe
 if TYPE_CHECKING:
     from isca_gui.core.recognition.verdict import Verdict
     from isca_gui.jobs.actions import Actions
-    from isca_gui.session.session import Session, TestedPicture
+    from isca_gui.session.records import TestedPicture
+    from isca_gui.session.session import Session
 
 ASK = "What was done to this picture? Look at it in the vote map, then choose, or press Reveal."
 
@@ -77,7 +78,7 @@ class GuessBar(QWidget):
     def _compared(self, test: TestedPicture) -> str:
         mine = self._guesses[_key(test)]
         lines = [
-            f"You said {_title(mine)}: {_mark(mine in truth_of(test)[0])}.",
+            f"You said {_title(mine)}: {_mark(mine in _kinds(test))}.",
             f"The program says {_answer(test.verdict)}: {_mark(_right(test))}.",
         ]
         yours, its, of = self.score()
@@ -90,25 +91,23 @@ class GuessBar(QWidget):
         asked = [
             test for test in self._session.tested if _key(test) in self._guesses and not test.secret
         ]
-        yours = sum(self._guesses[_key(test)] in truth_of(test)[0] for test in asked)
+        yours = sum(self._guesses[_key(test)] in _kinds(test) for test in asked)
         return yours, sum(map(_right, asked)), len(asked)
 
 
 def _key(test: TestedPicture) -> tuple[int, str]:
-    """Tell a picture from one of the same number in another project."""
-    return test.number, test.whole_truth
+    """Return what tells a picture from one of the same number in another project."""
+    return test.number, test.truth.text if test.truth is not None else ""
 
 
-def truth_of(test: TestedPicture) -> tuple[tuple[str, ...], str]:
-    """Give the kinds that are in a picture that was made here, and its MSE in words."""
-    kinds, _, level = test.whole_truth.partition(theme.AT)
-    return tuple(kinds.split("+")), level
+def _kinds(test: TestedPicture) -> tuple[str, ...]:
+    return test.truth.kinds if test.truth is not None else ()
 
 
 def _right(test: TestedPicture) -> bool:
     """Whether the program found exactly what was done: of kinds it knows, none is unlike all of them."""
     found = test.verdict
-    return found is not None and not found.unlike and set(found.parts) == set(truth_of(test)[0])
+    return found is not None and not found.unlike and set(found.parts) == set(_kinds(test))
 
 
 def _answer(found: Verdict | None) -> str:

@@ -14,8 +14,8 @@ from isca_gui.widgets import theme
 from isca_gui.widgets.step_frame import describe, faint, row
 
 if TYPE_CHECKING:
+    from isca_gui.core.distortion.preview import Preview
     from isca_gui.jobs.actions import Actions
-    from isca_gui.jobs.previews import Preview
     from isca_gui.session.session import Session
 
 SIDE = 104

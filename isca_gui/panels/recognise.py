@@ -18,9 +18,10 @@ from PySide6.QtWidgets import (
 
 from isca_gui.core.recognition.verdict import short_form
 from isca_gui.jobs.actions import MODEL_SUFFIX, PICTURE_FILTER
+from isca_gui.jobs.names import JobName
 from isca_gui.panels.guess import ASK, GuessBar
 from isca_gui.panels.preview import KindBox, MseBox, chip
-from isca_gui.session.session import RejectedPicture
+from isca_gui.session.records import RejectedPicture
 from isca_gui.widgets import theme
 from isca_gui.widgets.file_names import PROJECTS, ask_name
 from isca_gui.widgets.step_frame import (
@@ -47,7 +48,8 @@ if TYPE_CHECKING:
 
     from isca_gui.jobs.actions import Actions
     from isca_gui.jobs.runner import JobRunner
-    from isca_gui.session.session import Session, TestedPicture
+    from isca_gui.session.records import TestedPicture
+    from isca_gui.session.session import Session
 
 _OPEN = "Choose one or many pictures to find out what was done to them (Ctrl+R). You can also drop them here."
 _MYSTERY = "Distort the reference at random and let the model find out how; you can guess as well."
@@ -89,7 +91,7 @@ class RecognisePanel(StepPanel):
         line = row(self.kind_box, self.mse_box, self.make_button)
         line.setStretch(0, 1)
         self.body.addLayout(line)
-        self.body.addWidget(JobBar(jobs, "recognise", "Progress of the recognition"))
+        self.body.addWidget(JobBar(jobs, JobName.RECOGNITION, "Progress of the recognition"))
         self.body.addWidget(self.list)
         self.body.addWidget(self.words)
         self.guess = GuessBar(session, actions)
@@ -250,11 +252,13 @@ class RecognisePanel(StepPanel):
     def _await_answer(self) -> None:
         if not self._asked:
             self._before = self.session.tested
-        self._asked = self.jobs.running("recognise")  # not where there was nothing to recognise
+        self._asked = self.jobs.running(
+            JobName.RECOGNITION
+        )  # not where there was nothing to recognise
 
     def _on_jobs_changed(self) -> None:
         """Tell when what was asked for here is answered."""
-        if self._asked and not self.jobs.running("recognise"):
+        if self._asked and not self.jobs.running(JobName.RECOGNITION):
             self._asked = False
             test, before = self.session.test, self._before
             # Where all that was asked for failed or was stopped, the one shown is no answer.
@@ -291,8 +295,8 @@ class RecognisePanel(StepPanel):
 
     def _state(self) -> tuple[str, str]:
         session = self.session
-        if self.jobs.running("recognise"):
-            return RUNNING, percent(self.jobs, "recognise")
+        if self.jobs.running(JobName.RECOGNITION):
+            return RUNNING, percent(self.jobs, JobName.RECOGNITION)
         if not session.tested:
             return (FAILED, "") if session.refused else (EMPTY, "")
         if any(session.tested_stale(test) for test in session.tested):

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QMenu, QToolButton, QVBoxLayo
 
 from isca_gui.core.pictures import samples
 from isca_gui.jobs.actions import PICTURE_FILTER
+from isca_gui.jobs.names import JobName
 from isca_gui.widgets.quiet_widgets import as_it_is
 from isca_gui.widgets.step_frame import (
     DONE,
@@ -124,11 +125,11 @@ class ReferencePanel(StepPanel):
         self._refresh()
 
     def _on_job_failed(self, failure: Failure) -> None:
-        self._failed = self._failed or failure.job == "open"
+        self._failed = self._failed or failure.job == JobName.OPEN_PICTURE
         self._refresh()
 
     def _refresh(self) -> None:
-        if self.jobs.running("open"):
+        if self.jobs.running(JobName.OPEN_PICTURE):
             self.set_state(RUNNING, "opening")
         elif self._failed:
             self.set_state(FAILED)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QToolButton, QWidget
 
 from isca_gui.core.settings import TrainingSettings
 from isca_gui.core.solvers.steps import CONVERGED, MAX_EPOCHS, STOPPED
+from isca_gui.jobs.names import JobName
 from isca_gui.widgets.settings_form import SettingsForm
 from isca_gui.widgets.step_frame import (
     DONE,
@@ -97,7 +98,6 @@ class TrainingPanel(StepPanel):
         self.stop_button = button(_STOP_TEXT, _STOP, actions.stop_training)
         self.resume_button = button("Resume", _RESUME, self._on_resume_clicked)
         self.words = faint()
-        actions.set_validator("training", self._wrong)
         self._lay_out()
         self._connect()
         self._fill_presets()
@@ -114,7 +114,7 @@ class TrainingPanel(StepPanel):
         self.body.addWidget(self.name_edit)
         self.body.addWidget(self.form)
         self.body.addLayout(row(self.train_button, self.stop_button, self.resume_button, 1))
-        self.body.addWidget(JobBar(self.jobs, "training", "Progress of the training"))
+        self.body.addWidget(JobBar(self.jobs, JobName.TRAINING, "Progress of the training"))
         self.body.addWidget(self.words)
 
     def _connect(self) -> None:
@@ -176,7 +176,7 @@ class TrainingPanel(StepPanel):
         self.name_edit.setVisible(False)
         self._fill_presets()
         if self._preferences is not None:
-            self.jobs.run("preferences", "Saving the preset", self._preferences.save)
+            self.jobs.run(JobName.PREFERENCES, "Saving the preset", self._preferences.save)
 
     # --- states ---------------------------------------------------------------------------------------------
 
@@ -188,18 +188,19 @@ class TrainingPanel(StepPanel):
         self._refresh()
 
     def _on_job_failed(self, failure: Failure) -> None:
-        self._failed = self._failed or failure.job == "training"
+        self._failed = self._failed or failure.job == JobName.TRAINING
         self._refresh()
 
     def _refresh(self) -> None:
-        running = self.jobs.running("training")
+        running = self.jobs.running(JobName.TRAINING)
         self._failed = self._failed and not running
         why = self._wrong()
+        self._actions.set_problem(JobName.TRAINING, why)
         if self.session.dataset is None:
             why = "There is no dataset yet: generate one."
         enable(self.train_button, _TRAIN, "A training is under way." if running else why)
         self.stop_button.setVisible(running)
-        stopping = self.jobs.stopping("training")
+        stopping = self.jobs.stopping(JobName.TRAINING)
         self.stop_button.setText("Stopping…" if stopping else _STOP_TEXT)
         enable(self.stop_button, _STOP, "It is about to stop." if stopping else "")
         enable(
@@ -226,7 +227,7 @@ class TrainingPanel(StepPanel):
         return f"The selected run cannot be resumed: {obstacle}." if obstacle else ""
 
     def _words(self, running: bool) -> str:
-        job, run = self.jobs.job("training"), self.session.run
+        job, run = self.jobs.job(JobName.TRAINING), self.session.run
         if job is not None and job.stopping:
             return f"Stopping… {job.what}"
         if running and job is not None:
@@ -241,7 +242,7 @@ class TrainingPanel(StepPanel):
 
     def _state(self, running: bool) -> tuple[str, str]:
         if running:
-            return RUNNING, percent(self.jobs, "training")
+            return RUNNING, percent(self.jobs, JobName.TRAINING)
         if self._failed:
             return FAILED, ""
         run = self.session.run

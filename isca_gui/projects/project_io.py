@@ -2,80 +2,229 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import numpy as np
 
-from isca_gui.session.records import Reference, RejectedPicture, Run, SessionState, TestedPicture
+from isca_gui.core.distortion.distortions import parts_of
+from isca_gui.jobs.recognition_queue import run_left_out_of
+from isca_gui.session.records import (
+    Reference,
+    RejectedPicture,
+    Run,
+    SessionState,
+    TestedPicture,
+    Truth,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
     from isca_gui.core.progress import Progress
-    from isca_gui.core.projects.project import Contents, Missing, Project, Stored
+    from isca_gui.core.projects.project import Contents, Missing, Project, Stored, StoredTest
+
+# The truth of a mystery picture begins with this in a project file.
+_HIDDEN = "hidden:"
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
-    """What lies in a project's folder already, and of which objects it is: those are not written again."""
+class WrittenFiles:
+    """Which objects a project's folder holds already: their files are not written again."""
 
     project: Project
     objects: Mapping[Stored, ref[Any]] = field(default_factory=dict)
 
     def holds(self, stored: Stored | None, thing: object) -> bool:
-        """Tell whether `stored` is the file of a thing."""
+        """Whether `stored` is the file of a thing."""
         known = self.objects.get(stored) if stored is not None else None
         return known is not None and known() is thing
 
 
-def save(
-    path: str, work: SessionState, view: Mapping[str, Any], layout: str, kept: Kept | None = None, *,
-    careful: bool = True,
-) -> Generator[Progress, None, Kept]:  # fmt: skip
-    """Write a project. What `kept` says is there is looked at, unless not `careful`, and left alone."""
-    from isca_gui.core.projects import project as projects
-    from isca_gui.core.projects.folder import is_whole
-
-    plan, whole = _plan(work, view, layout, kept)
-    if careful:
-        for stored in [*whole.objects]:
-            if not is_whole(Path(whole.project.folder, stored.file), stored):
-                whole = Kept(whole.project, {k: v for k, v in whole.objects.items() if k != stored})
-    elif kept is not None and not Path(kept.project.folder).is_dir():
-        whole = Kept(whole.project)
-    saved = yield from projects.save(path, plan, _missing(work, plan, whole))
-    return Kept(saved, _objects(work, saved))
-
-
 @dataclass(frozen=True, eq=False)
 class IncompleteProject:
-    """A project that cannot be opened as it is: some of its files are not there."""
+    """A project that cannot be opened as it is: some of its files are missing."""
 
     project: Project
     missing: tuple[Missing, ...]
 
-    def looked_for_in(self, folder: str) -> Project:
-        """Give the project with its files in another folder."""
+    def relocated_to(self, folder: str) -> Project:
+        """Return the project with its files in another folder."""
         from isca_gui.core.projects.project import relocate
 
         return relocate(self.project, folder)
 
-    def given_up(self) -> Project:
-        """Give the project without what is missing."""
+    def without_missing(self) -> Project:
+        """Return the project without what is missing."""
         from isca_gui.core.projects.project import without
 
         return without(self.project, self.missing)
 
 
-def open_or_tell(
+# --- saving ---------------------------------------------------------------------------------------
+
+
+def save(
+    path: str,
+    work: SessionState,
+    view: Mapping[str, Any],
+    layout: str,
+    before: WrittenFiles | None = None,
+    *,
+    check_files: bool = True,
+) -> Generator[Progress, None, WrittenFiles]:
+    """Write a project.
+
+    Parameters
+    ----------
+    path
+        The project's file; its other files are written to a folder beside it.
+    work
+        All that the session holds.
+    view, layout
+        What the project keeps of the window.
+    before
+        What was written or read last: files of the same objects are left alone.
+    check_files
+        Whether those files are read to see that they are still whole.
+    """
+    from isca_gui.core.projects import project as projects
+    from isca_gui.core.projects.folder import is_whole
+
+    old = before or WrittenFiles(projects.Project())
+    plan = _plan(work, view, layout, old)
+    if check_files:
+        whole = {
+            stored: thing
+            for stored, thing in old.objects.items()
+            if is_whole(Path(old.project.folder, stored.file), stored)
+        }
+        old = WrittenFiles(old.project, whole)
+    elif before is not None and not Path(before.project.folder).is_dir():
+        old = WrittenFiles(old.project)
+    saved = yield from projects.save(path, plan, _unwritten(work, plan, old))
+    return WrittenFiles(saved, _objects(work, saved))
+
+
+def save_packed(
+    path: str,
+    work: SessionState,
+    view: Mapping[str, Any],
+    layout: str,
+    before: WrittenFiles | None = None,
+) -> Generator[Progress, None, None]:
+    """Write a project into one file; all is laid out beside it first, where there must be room."""
+    from isca_gui.core.projects import packing, project
+    from isca_gui.core.storage import files
+
+    with project.one_error(path, "save"), files.folder_beside(path) as folder:
+        document = folder / f"project{project.SUFFIX}"
+        try:
+            yield from save(str(document), work, view, layout, before)
+            yield from packing.pack(document, path)
+        except project.ProjectError as error:
+            raise project.ProjectError(_about_packed(error, document, path)) from error
+
+
+def _about_packed(error: Exception, document: Path, path: str) -> str:
+    """Return an error's text about the packed file, without names that nobody has chosen."""
+    return str(error).replace(str(document), path).replace(os.path.join(document.parent, ""), "")
+
+
+def _plan(work: SessionState, view: Mapping[str, Any], layout: str, old: WrittenFiles) -> Project:
+    """Return the document to be written; what is stored already is named in it."""
+    from isca_gui.core.projects.project import Project, StoredReference, StoredRun, StoredTest
+
+    files = {id(thing()): stored for stored, thing in old.objects.items()}
+    reference = None
+    if work.reference is not None:
+        picture = files.get(id(work.reference.picture))
+        reference = StoredReference(work.reference.name, work.reference.path, picture)
+    tested = [
+        StoredTest(
+            test.number,
+            test.name,
+            test.path,
+            files.get(id(test.picture)),
+            test.run,
+            _truth_text(test.truth),
+            test.verdict,
+            left_out=test.left_out,
+        )
+        for test in work.tested
+    ]
+    for each in work.refused:
+        tested.append(StoredTest(each.number, each.name, each.path, error=each.error))
+    return Project(
+        reference=reference,
+        spec=work.spec,
+        settings=work.settings,
+        dataset=files.get(id(work.dataset)) if work.dataset is not None else None,
+        runs=tuple(
+            StoredRun(run.number, run.name, files.get(id(run.model)), run.evaluation)
+            for run in work.runs
+        ),
+        tested=tuple(sorted(tested, key=lambda test: test.number)),
+        view=view,
+        layout=layout,
+        folder=old.project.folder,
+    )
+
+
+def _unwritten(work: SessionState, plan: Project, old: WrittenFiles) -> Contents:
+    """Return what must be written because it is not there."""
+    from isca_gui.core.projects.project import Contents
+
+    reference = None
+    if work.reference is not None and plan.reference is not None:
+        picture = work.reference.picture
+        reference = None if old.holds(plan.reference.picture, picture) else picture
+    models = {
+        run.number: run.model
+        for run, entry in zip(work.runs, plan.runs, strict=True)
+        if not old.holds(entry.model, run.model)
+    }
+    stored = {test.number: test.picture for test in plan.tested}
+    pictures = {
+        test.number: test.picture
+        for test in work.tested
+        if not old.holds(stored[test.number], test.picture)
+    }
+    dataset = None if old.holds(plan.dataset, work.dataset) else work.dataset
+    return Contents(reference, dataset, models, pictures)
+
+
+def _objects(work: SessionState, project: Project) -> dict[Stored, ref[Any]]:
+    """Return the object of each of a project's files."""
+    found: dict[Stored | None, object] = {project.dataset: work.dataset}
+    if work.reference is not None and project.reference is not None:
+        found[project.reference.picture] = work.reference.picture
+    models = {run.number: run.model for run in work.runs}
+    for run in project.runs:
+        found[run.model] = models[run.number]
+    pictures = {test.number: test.picture for test in work.tested}
+    for test in project.tested:
+        if test.number in pictures:
+            found[test.picture] = pictures[test.number]
+    return {
+        stored: ref(thing)
+        for stored, thing in found.items()
+        if stored is not None and thing is not None
+    }
+
+
+# --- opening --------------------------------------------------------------------------------------
+
+
+def open_or_list_missing(
     source: str | Project,
-) -> Generator[Progress, None, tuple[SessionState, Kept] | IncompleteProject]:
-    """Read a project, or tell what of it is missing."""
+) -> Generator[Progress, None, tuple[SessionState, WrittenFiles] | IncompleteProject]:
+    """Read a project, or return which of its files are missing."""
     from isca_gui.core.projects import project as projects
 
     document = source if isinstance(source, projects.Project) else projects.read(source)
@@ -87,29 +236,15 @@ def open_or_tell(
         return IncompleteProject(document, error.missing)
 
 
-def load(source: Any) -> Generator[Progress, None, tuple[SessionState, Kept]]:
-    """Read a project, given as its file or document; pictures have their verdicts, but no maps yet."""
+def load(
+    source: str | Path | Project,
+) -> Generator[Progress, None, tuple[SessionState, WrittenFiles]]:
+    """Read a project, given as its file or document; pictures have verdicts, but no maps yet."""
     from isca_gui.core.projects import project as projects
 
     project, contents = yield from projects.load(source)
     work = _work(project, contents)
-    return work, Kept(project, _objects(work, project))
-
-
-def save_packed(
-    path: str, work: SessionState, view: Mapping[str, Any], layout: str, kept: Kept | None = None
-) -> Generator[Progress, None, None]:
-    """Write a project into one file; beside it, where there must be room for it, all is laid out first."""
-    from isca_gui.core.projects import packing, project
-    from isca_gui.core.storage import files
-
-    with project.one_error(path, "save"), files.folder_beside(path) as folder:
-        document = folder / f"project{project.SUFFIX}"
-        try:
-            yield from save(str(document), work, view, layout, kept)
-            yield from packing.pack(document, path)
-        except project.ProjectError as error:
-            raise project.ProjectError(_told(error, document, path)) from error
+    return work, WrittenFiles(project, _objects(work, project))
 
 
 def load_packed(path: str) -> Generator[Progress, None, tuple[SessionState, Project]]:
@@ -119,159 +254,103 @@ def load_packed(path: str) -> Generator[Progress, None, tuple[SessionState, Proj
     with tempfile.TemporaryDirectory(prefix="isca-") as folder:
         document = yield from packing.unpack(path, folder)
         try:
-            work, kept = yield from load(document)
+            work, written = yield from load(document)
         except project.ProjectError as error:
-            damaged = f"Cannot open project '{path}': it is damaged. Take another copy of it."
-            raise project.ProjectError(
-                damaged if error.missing else _told(error, document, path)
-            ) from error
-    return work, kept.project
-
-
-def _told(error: Exception, document: Path, path: str) -> str:
-    """Say an error about what is packed into `path`, or comes from it, without names nobody has chosen."""
-    return str(error).replace(str(document), path).replace(os.path.join(document.parent, ""), "")
-
-
-def _plan(
-    work: SessionState, view: Mapping[str, Any], layout: str, kept: Kept | None
-) -> tuple[Project, Kept]:
-    """Give the document to be written; what is stored already is named in it."""
-    from isca_gui.core.projects.project import Project, StoredReference, StoredRun, StoredTest
-
-    old = kept or Kept(Project())
-    files = {id(thing()): stored for stored, thing in old.objects.items()}
-    reference, first = work.reference, None
-    if reference is not None:
-        first = StoredReference(reference.name, reference.path, files.get(id(reference.picture)))
-    tested = [
-        StoredTest(
-            test.number,
-            test.name,
-            test.path,
-            files.get(id(test.picture)),
-            test.run,
-            test.truth,
-            test.verdict,
-            left_out=test.left_out,
-        )
-        for test in work.tested
-    ]
-    tested += [
-        StoredTest(each.number, each.name, each.path, error=each.error) for each in work.refused
-    ]
-    plan = Project(
-        first,
-        work.spec,
-        work.settings,
-        files.get(id(work.dataset)) if work.dataset is not None else None,
-        tuple(
-            StoredRun(run.number, run.name, files.get(id(run.model)), run.evaluation)
-            for run in work.runs
-        ),
-        tuple(sorted(tested, key=lambda test: test.number)),
-        view,
-        layout,
-        folder=old.project.folder,
-    )
-    return plan, old
-
-
-def _missing(work: SessionState, plan: Project, whole: Kept) -> Contents:
-    """Give what must be written since it is not there."""
-    from isca_gui.core.projects.project import Contents
-
-    stored = {test.number: test.picture for test in plan.tested}
-    reference, old = work.reference, plan.reference.picture if plan.reference is not None else None
-    return Contents(
-        reference.picture
-        if reference is not None and not whole.holds(old, reference.picture)
-        else None,
-        None if whole.holds(plan.dataset, work.dataset) else work.dataset,
-        {
-            run.number: run.model
-            for run, entry in zip(work.runs, plan.runs, strict=True)
-            if not whole.holds(entry.model, run.model)
-        },
-        {
-            test.number: test.picture
-            for test in work.tested
-            if not whole.holds(stored[test.number], test.picture)
-        },
-    )
-
-
-def _objects(work: SessionState, project: Project) -> dict[Stored, ref[Any]]:
-    """Say of which objects the files are."""
-    found: dict[Stored | None, object] = {}
-    if work.reference is not None and project.reference is not None:
-        found[project.reference.picture] = work.reference.picture
-    found[project.dataset] = work.dataset
-    models = {run.number: run.model for run in work.runs}
-    pictures = {test.number: test.picture for test in work.tested}
-    found |= {run.model: models[run.number] for run in project.runs}
-    found |= {
-        test.picture: pictures[test.number] for test in project.tested if test.number in pictures
-    }
-    there = {
-        stored: thing for stored, thing in found.items() if stored is not None and thing is not None
-    }
-    return {stored: ref(thing) for stored, thing in there.items()}
+            if error.missing:
+                text = f"Cannot open project '{path}': it is damaged. Take another copy of it."
+            else:
+                text = _about_packed(error, document, path)
+            raise project.ProjectError(text) from error
+    return work, written.project
 
 
 def _work(project: Project, contents: Contents) -> SessionState:
     reference = None
     if project.reference is not None and contents.reference is not None:
         reference = Reference(project.reference.name, contents.reference, project.reference.path)
-    made, dataset_of = contents.dataset, reference
-    if made is not None and (
-        reference is None or not np.array_equal(made.reference, reference.picture)
-    ):
-        dataset_of = Reference("", made.reference)  # the dataset is of another picture, and stale
-    runs = tuple(
-        Run(run.number, run.name, model, model.settings, run.evaluation)
-        for run, model in ((run, contents.models[run.number]) for run in project.runs)
-    )
-    tested = tuple(
-        TestedPicture(
-            each.number, each.name, contents.pictures[each.number], None, each.run, each.truth, each.path,
-            each.verdict, each.left_out,
-        )
-        for each in project.tested if not each.error
-    )  # fmt: skip
-    refused = tuple(
-        RejectedPicture(each.number, each.name, each.error, each.path)
-        for each in project.tested
-        if each.error
-    )
-    run, test = (_number(project.view.get(name)) for name in ("run", "test"))
+    dataset = contents.dataset
+    runs = []
+    for run in project.runs:
+        model = contents.models[run.number]
+        runs.append(Run(run.number, run.name, model, model.settings, run.evaluation))
+    tested = []
+    refused = []
+    for each in project.tested:
+        if each.error:
+            refused.append(RejectedPicture(each.number, each.name, each.error, each.path))
+        else:
+            tested.append(_tested(each, contents))
     return SessionState(
-        project.spec, project.settings, reference, made, made.digest() if made is not None else "",
-        dataset_of, runs, tested, refused,
-        run if any(run == each.number for each in runs) else max((each.number for each in runs), default=0),
-        test if any(test == each.number for each in tested) else 0,
-    )  # fmt: skip
+        spec=project.spec,
+        settings=project.settings,
+        reference=reference,
+        dataset=dataset,
+        digest=dataset.digest() if dataset is not None else "",
+        dataset_of=_dataset_reference(reference, contents),
+        runs=tuple(runs),
+        tested=tuple(tested),
+        refused=tuple(refused),
+        run=_selected(project, "run", runs, max((run.number for run in runs), default=0)),
+        test=_selected(project, "test", tested, 0),
+    )
 
 
-def _number(value: Any) -> int:
-    return value if type(value) is int else 0
+def _dataset_reference(reference: Reference | None, contents: Contents) -> Reference | None:
+    """Return what the dataset was made of; of another picture than the reference, it is stale."""
+    dataset = contents.dataset
+    if dataset is None:
+        return reference
+    if reference is not None and np.array_equal(dataset.reference, reference.picture):
+        return reference
+    return Reference("", dataset.reference)
 
 
-def recognised(work: SessionState) -> Generator[tuple[int, Any] | Progress, None, None]:
-    """Recognise a project's pictures anew, each by the run it was recognised by: maps are not in the file."""
-    from isca_gui.core.progress import Progress
-    from isca_gui.core.recognition.recogniser import Recogniser, RecognitionError
+def _tested(stored: StoredTest, contents: Contents) -> TestedPicture:
+    return TestedPicture(
+        stored.number,
+        stored.name,
+        contents.pictures[stored.number],
+        None,
+        stored.run,
+        _truth(stored),
+        stored.path,
+        stored.verdict,
+    )
 
-    waiting = [test for test in work.tested if test.recognition is None and test.stored is not None]
-    done = 0
-    for run in work.runs:
-        recogniser = None
-        for test in (test for test in waiting if test.run == run.number):
-            yield Progress(done, len(waiting), test.name)
-            done += 1
-            try:
-                recogniser = recogniser or Recogniser(run.model)
-                found = recogniser.recognise_left_out(test.picture, test.left_out)
-            except RecognitionError:  # its verdict stays as it was stored
-                break
-            yield test.number, found
+
+def _selected(project: Project, name: str, things: list[Any], default: int) -> int:
+    """Return the number that was selected, or the default where nothing has it."""
+    number = project.view.get(name)
+    if type(number) is int and any(number == each.number for each in things):
+        return number
+    return default
+
+
+# --- the truth of a test picture, as text ---------------------------------------------------------
+
+
+def _truth_text(truth: Truth | None) -> str:
+    if truth is None:
+        return ""
+    return f"{_HIDDEN}{truth.text}" if truth.hidden else truth.text
+
+
+def _truth(stored: StoredTest) -> Truth | None:
+    if not stored.truth and stored.left_out is None:
+        return None
+    text = stored.truth.removeprefix(_HIDDEN)
+    label, _, level = text.partition(" at MSE ")
+    mse = None
+    with contextlib.suppress(ValueError):
+        mse = float(level)
+    truth = Truth(
+        kinds=parts_of(label),
+        mse=mse,
+        hidden=stored.truth.startswith(_HIDDEN),
+        left_out=stored.left_out,
+        left_out_of=run_left_out_of(stored.name) if stored.left_out is not None else "",
+    )
+    if truth.text != text:
+        # Text of another form is kept as it is, so that saving the project again changes nothing.
+        return replace(truth, kinds=(text,), mse=None)
+    return truth

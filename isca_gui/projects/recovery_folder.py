@@ -1,12 +1,14 @@
-"""A folder for work that is not saved yet: written by one process, taken over by another after a crash.
+"""A folder for unsaved work: written by one process, taken over by another after a crash.
 
-Below the user's folder for state, one for each process, with a lock that vanishes with it. It holds a
-project, where its file is (if it has one), and where a training under way stands.
+It lies below the user's folder for state, one for each process, with a lock that vanishes with the
+process. It holds a project, the path of the project's own file (if it has one), and the state of a
+training under way.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import shutil
@@ -29,26 +31,28 @@ if TYPE_CHECKING:
     from isca_gui.core.distortion.dataset import Dataset
     from isca_gui.core.model.training_snapshot import Snapshot
     from isca_gui.core.projects.project import Project
-    from isca_gui.projects.project_io import Kept
+    from isca_gui.projects.project_io import WrittenFiles
     from isca_gui.session.records import SessionState
 
-DOCUMENT, ABOUT, LOCK = "work.iscaproj", "about.json", "lock"
-TRAINING, DATA = (
-    "training.npz",
-    "training-data",
-)  # the data only where they are not those of the work
+DOCUMENT = "work.iscaproj"
+ABOUT = "about.json"
+LOCK = "lock"
+TRAINING = "training.npz"
+# Only where a training learns from other data than those of the work.
+TRAINING_DATA = "training-data"
 _ATTEMPTS = 5
-_TICK = 0.001  # seconds: a date is told to less than a file's time
+# Seconds: a `datetime` is less precise than the time of a file.
+_PRECISION = 0.001
 
 
 def root() -> Path:
-    """Give the folder that holds those of all processes."""
+    """Return the folder that holds those of all processes."""
     return user_folder("state") / "recovery"
 
 
 @dataclass(frozen=True, eq=False)
 class RunningTraining:
-    """Where a training under way stands, and what it learns from."""
+    """The state of a training under way, and what it learns from."""
 
     snapshot: Snapshot
     dataset: Dataset
@@ -56,7 +60,7 @@ class RunningTraining:
 
 @dataclass(frozen=True, eq=False)
 class UnsavedWork:
-    """Work of a process that has ended without saving it; its lock is ours."""
+    """Work of a process that ended without saving it; its lock is ours."""
 
     folder: Path
     lock: Lock
@@ -65,10 +69,12 @@ class UnsavedWork:
     what: str
 
     @property
-    def mark_dirty(self) -> bool:
-        """Whether the project's own file was written after this."""
+    def file_is_newer(self) -> bool:
+        """Whether the project's own file was written after this work."""
+        if not self.path:
+            return False
         with contextlib.suppress(OSError):
-            return bool(self.path) and os.stat(self.path).st_mtime > self.when.timestamp() + _TICK
+            return os.stat(self.path).st_mtime > self.when.timestamp() + _PRECISION
         return False
 
 
@@ -79,56 +85,79 @@ class RecoveryFolder:
         self.folder: Path | None = None
         self._lock: Lock | None = None
         self.path = ""  # of the project whose work is here
-        self._data: ref[Dataset] | None = None  # what lies in DATA
+        self._training_data: ref[Dataset] | None = None
 
     def save(
-        self, work: SessionState, view: Mapping[str, Any], layout: str, path: str, live: RunningTraining | None,
-        kept: Kept | None,
-    ) -> Generator[Any, None, Kept]:  # fmt: skip
-        """Write everything that is not there already."""
+        self,
+        work: SessionState,
+        view: Mapping[str, Any],
+        layout: str,
+        path: str,
+        training: RunningTraining | None,
+        before: WrittenFiles | None,
+    ) -> Generator[Any, None, WrittenFiles]:
+        """Write everything that is not there already.
+
+        Parameters
+        ----------
+        work
+            All that the session holds.
+        view, layout
+            What a project keeps of the window.
+        path
+            The project's own file, empty if it has none.
+        training
+            The training under way, where its state has changed.
+        before
+            What this method returned last.
+        """
         folder = self._ready()
-        if (
-            path != self.path
-        ):  # what lies here is of another project: it must not be offered as this one
+        if path != self.path:
+            # What lies here is of another project, and must not be offered as this one.
             self.empty()
         files.write_text(folder / ABOUT, json.dumps({"path": path}))
-        self.path, document = path, str(folder / DOCUMENT)
-        if live is not None:  # before the work: that may hold other data than it learns from
-            yield from self._save_training(folder, live, work)
-        return (yield from project_io.save(document, work, view, layout, kept, careful=False))
+        self.path = path
+        if training is not None:
+            # Before the work, which may hold other data than this training learns from.
+            yield from self._save_training(folder, training, work)
+        document = str(folder / DOCUMENT)
+        return (yield from project_io.save(document, work, view, layout, before, check_files=False))
 
     def _save_training(
-        self, folder: Path, live: RunningTraining, work: SessionState
+        self, folder: Path, training: RunningTraining, work: SessionState
     ) -> Generator[Any, None, None]:
-        """Write where a training stands; also what it learns from, where that is no longer the work's."""
+        """Write the state of a training, and its data where those are no longer the work's."""
         from isca_gui.core.distortion import dataset_folder
         from isca_gui.core.model import training_snapshot
 
-        digest, there = work.digest, self._data() if self._data is not None else None
-        if live.dataset is not work.dataset:
-            digest = live.dataset.digest()
-            if there is not live.dataset or not (folder / DATA).is_dir():
-                shutil.rmtree(folder / DATA, ignore_errors=True)
-                yield from dataset_folder.save(live.dataset, folder / DATA)
-                self._data = ref(live.dataset)
-        training_snapshot.save(folder / TRAINING, replace(live.snapshot, dataset=digest))
+        digest = work.digest
+        if training.dataset is not work.dataset:
+            digest = training.dataset.digest()
+            there = self._training_data() if self._training_data is not None else None
+            if there is not training.dataset or not (folder / TRAINING_DATA).is_dir():
+                shutil.rmtree(folder / TRAINING_DATA, ignore_errors=True)
+                yield from dataset_folder.save(training.dataset, folder / TRAINING_DATA)
+                self._training_data = ref(training.dataset)
+        training_snapshot.save(folder / TRAINING, replace(training.snapshot, dataset=digest))
 
     def forget_training(self) -> None:
-        """Remove where a training stands: it has ended, or was given up."""
+        """Remove the state of a training that has ended, or was given up."""
         self._remove(TRAINING)
-        if self._data is not None and self.folder is not None:
-            self._data = None
-            shutil.rmtree(self.folder / DATA, ignore_errors=True)
+        if self._training_data is not None and self.folder is not None:
+            self._training_data = None
+            shutil.rmtree(self.folder / TRAINING_DATA, ignore_errors=True)
 
     def empty(self) -> None:
-        """Let there be nothing to take over; large files stay for the next time."""
+        """Leave nothing to recover; large files stay for the next time."""
         self._remove(DOCUMENT)
         self.forget_training()
 
     def close(self, *, keep: bool) -> None:
-        """Leave the folder: with its work for the next start, or not at all."""
-        folder, lock = self.folder, self._lock
-        self.folder = self._lock = None
+        """Leave the folder for the next start, or remove it."""
+        folder = self.folder
+        lock = self._lock
+        self.folder = None
+        self._lock = None
         if folder is not None and lock is not None:
             if not keep:
                 discard(folder)
@@ -142,20 +171,21 @@ class RecoveryFolder:
             folder.mkdir(parents=True, mode=0o700)
             try:
                 self._lock = Lock(folder / LOCK)
-            except (Locked, FileNotFoundError):  # somebody is tidying up
+            except (Locked, FileNotFoundError):
+                # Another process that looks for unsaved work has taken the new folder for empty.
                 continue
-            except OSError:  # there are no locks here: nobody could tell that it is ours
+            except OSError:
+                # Without locks no other process could know that the folder is in use.
                 shutil.rmtree(folder, ignore_errors=True)
                 raise
             self.folder = folder
             return folder
         raise OSError(f"No folder could be made in '{root()}'")
 
-    def _remove(self, *names: str) -> None:
-        for name in names:
-            if self.folder is not None:
-                with contextlib.suppress(OSError):
-                    (self.folder / name).unlink()
+    def _remove(self, name: str) -> None:
+        if self.folder is not None:
+            with contextlib.suppress(OSError):
+                (self.folder / name).unlink()
 
 
 def discard(folder: Path) -> None:
@@ -166,92 +196,107 @@ def discard(folder: Path) -> None:
 
 
 def prepare() -> None:
-    """Load what is needed later: the first time that work is put into safety must not wait for it."""
-    from isca_gui.core.model import training_snapshot
-    from isca_gui.core.projects import project
-
-    assert project
-    assert training_snapshot
+    """Import what the first autosave needs, so that it does not have to wait for it."""
+    importlib.import_module("isca_gui.core.model.training_snapshot")
+    importlib.import_module("isca_gui.core.projects.project")
 
 
-def orphans() -> tuple[list[UnsavedWork], list[str]]:
-    """Take over what other processes have left, the newest first; and say what cannot be read."""
+# --- after a crash --------------------------------------------------------------------------------
+
+
+def find_unsaved_work() -> tuple[list[UnsavedWork], list[str]]:
+    """Take over what other processes have left, the newest first; and return what is unreadable."""
     found: list[UnsavedWork] = []
     problems: list[str] = []
     with contextlib.suppress(OSError):
         for folder in sorted(root().iterdir()):
             if not folder.is_dir():
                 continue
-            with contextlib.suppress(Locked, OSError):  # a living process's
-                lock = Lock(folder / LOCK)
-                _examine(folder, lock, found, problems)
+            # A folder whose lock is taken belongs to a process that still runs.
+            with contextlib.suppress(Locked, OSError):
+                _examine(folder, Lock(folder / LOCK), found, problems)
     return sorted(found, key=lambda each: each.when, reverse=True), problems
 
 
 def _examine(folder: Path, lock: Lock, found: list[UnsavedWork], problems: list[str]) -> None:
-    """Look into a folder, without all that is needed to read a project: the start must not wait for that."""
-    if not (folder / DOCUMENT).exists():  # it ended in good order, or before there was anything
+    """Look into a folder as JSON: the modules that read a project would hold up the start."""
+    if not (folder / DOCUMENT).exists():
+        # The process ended in good order, or before there was anything to lose.
         discard(folder)
         lock.release()
         return
     try:
         document = json.loads((folder / DOCUMENT).read_text("utf-8"))
         when = datetime.fromtimestamp((folder / DOCUMENT).stat().st_mtime)
-        found.append(UnsavedWork(folder, lock, _path(folder), when, _words(document, folder)))
+        path = _project_path(folder)
+        found.append(UnsavedWork(folder, lock, path, when, _description(document, folder, path)))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         lock.release()
-        problems.append(f"Work that was not saved lies in '{folder}', but cannot be used: {error}")
+        problems.append(f"The unsaved work in '{folder}' cannot be used: {error}")
 
 
-def _path(folder: Path) -> str:
+def _project_path(folder: Path) -> str:
     with contextlib.suppress(OSError, ValueError, AttributeError):
         path = json.loads((folder / ABOUT).read_text("utf-8")).get("path")
-        return path if isinstance(path, str) and "\0" not in path else ""
+        if isinstance(path, str) and "\0" not in path:
+            return path
     return ""
 
 
-def _words(document: dict[str, Any], folder: Path) -> str:
-    path, reference, parts = _path(folder), document["reference"], []
-    name = Path(path).name if path else str(reference["name"]) if reference else "work"
-    parts += ["a dataset"] if document["dataset"] else []
+def _description(document: dict[str, Any], folder: Path, path: str) -> str:
+    """Return what the work is called and holds, such as "a.png (a dataset, 2 runs)"."""
+    if path:
+        name = Path(path).name
+    elif document["reference"]:
+        name = str(document["reference"]["name"])
+    else:
+        name = "work"
+    parts = []
+    if document["dataset"]:
+        parts.append("a dataset")
     for count, what in ((len(document["runs"]), "run"), (len(document["tested"]), "test picture")):
-        parts += [f"{count} {what}{'s' if count > 1 else ''}"] if count else []
-    parts += ["a training under way"] if (folder / TRAINING).exists() else []
+        if count:
+            parts.append(f"{count} {what}{'s' if count > 1 else ''}")
+    if (folder / TRAINING).exists():
+        parts.append("a training under way")
     return f"{name} ({', '.join(parts)})" if parts else name
 
 
-def load(orphan: UnsavedWork) -> Generator[Any, Any, tuple[SessionState, Project, list[str]]]:
-    """Read what was left; what cannot be read is left out and told."""
+def load(unsaved: UnsavedWork) -> Generator[Any, Any, tuple[SessionState, Project, list[str]]]:
+    """Read what was left behind; return with it what could not be read, in words."""
     from isca_gui.core.projects import project as projects
 
-    document = projects.read(orphan.folder / DOCUMENT)
-    lost = yield from projects.missing(document)
-    if lost:
-        document = projects.without(document, lost)
-    told = [f"{each.what} could not be restored: '{each.file}' {each.problem}." for each in lost]
+    document = projects.read(unsaved.folder / DOCUMENT)
+    missing = yield from projects.missing(document)
+    if missing:
+        document = projects.without(document, missing)
+    problems = [
+        f"{each.what} could not be restored: '{each.file}' {each.problem}." for each in missing
+    ]
     work, _ = yield from project_io.load(document)
-    if (orphan.folder / TRAINING).exists():
+    if (unsaved.folder / TRAINING).exists():
         try:
-            work = yield from _with_training(work, orphan.folder / TRAINING)
+            work = yield from _with_training(work, unsaved.folder / TRAINING)
         except Exception as error:  # noqa: BLE001 - the rest must not be lost with it
-            told.append(f"The training that was under way could not be restored: {error}")
-    return work, document, told
+            problems.append(f"The training that was under way could not be restored: {error}")
+    return work, document, problems
 
 
 def _with_training(work: SessionState, path: Path) -> Generator[Any, Any, SessionState]:
-    """Make a run of the training that was under way: it is as if it had been stopped."""
+    """Return the work with the training that was under way as a run, as if it had been stopped."""
     from isca_gui.core.distortion import dataset_folder
     from isca_gui.core.model import training, training_snapshot
 
-    live = training_snapshot.load(path)
-    if any(run.number == live.number for run in work.runs):
-        return work  # it ended after that
+    snapshot = training_snapshot.load(path)
+    if any(run.number == snapshot.number for run in work.runs):
+        # The training ended after its state had been written, and its run is there.
+        return work
     dataset = work.dataset
-    if live.dataset != work.digest:
-        dataset = yield from dataset_folder.load(path.with_name(DATA))
-        if dataset.digest() != live.dataset:
+    if snapshot.dataset != work.digest:
+        dataset = yield from dataset_folder.load(path.with_name(TRAINING_DATA))
+        if dataset.digest() != snapshot.dataset:
             raise ValueError("the dataset it learned from is no longer there.")
     assert dataset is not None
-    model = yield from training.restored(dataset, live.settings, live.state, live.steps)
-    run = Run(live.number, live.name, model, model.settings)
+    model = yield from training.restored(dataset, snapshot.settings, snapshot.state, snapshot.steps)
+    run = Run(snapshot.number, snapshot.name, model, model.settings)
     return replace(work, runs=(*work.runs, run), run=run.number)

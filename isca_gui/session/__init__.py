@@ -1,1 +1,1 @@
-"""The one place of state in the window, what it is made of, and what is remembered between starts."""
+"""The one place of state in the window, its records, and the preferences of the user."""

@@ -1,4 +1,4 @@
-"""What a session is made of: small frozen records that cross every border."""
+"""What a session is made of: small frozen records that every room may read."""
 
 from __future__ import annotations
 
@@ -58,11 +58,28 @@ class LiveRun:
     settings: TrainingSettings
     steps: list[Step] = field(default_factory=list)
     dataset: Dataset | None = None  # what it learns from
-    state: State | None = None  # where it stood when last asked, to go on from after a crash
+    state: State | None = None  # the last state it reported, to resume from after a crash
 
 
-LEFT_OUT = " left out of "  # in the name of a training picture, before that of the run that was not to know it
-HIDDEN = "hidden:"  # begins the truth of a mystery picture until it is asked for
+@dataclass(frozen=True)
+class Truth:
+    """What is known of a test picture that was made here or is a training picture."""
+
+    kinds: tuple[str, ...] = ()
+    mse: float | None = None
+    hidden: bool = False  # a mystery that nobody has guessed yet
+    left_out: int | None = None  # the number of the training picture that it is
+    left_out_of: str = ""  # the run that recognised it as if it had not been trained on it
+
+    @property
+    def label(self) -> str:
+        """The label of its class: one kind, or a mixture."""
+        return "+".join(self.kinds)
+
+    @property
+    def text(self) -> str:
+        """What was done to it, such as "blur at MSE 45"; hidden or not."""
+        return self.label if self.mse is None else f"{self.label} at MSE {self.mse:g}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +91,9 @@ class TestedPicture:
     picture: NDArray[np.float32]
     recognition: Recognition | None
     run: int
-    truth: str = ""
+    truth: Truth | None = None
     path: str | None = None
-    stored: Verdict | None = None  # of a project's file, until the picture is recognised anew
-    left_out: int | None = (
-        None  # the run's training picture that this is, recognised as if it were not known
-    )
+    stored: Verdict | None = None  # of a project file, until its vote map is made again
 
     @property
     def verdict(self) -> Verdict | None:
@@ -89,12 +103,12 @@ class TestedPicture:
     @property
     def secret(self) -> bool:
         """Whether this is a mystery picture that nobody has guessed yet."""
-        return self.truth.startswith(HIDDEN)
+        return self.truth is not None and self.truth.hidden
 
     @property
-    def whole_truth(self) -> str:
-        """The truth, also where it is still to be guessed."""
-        return self.truth.removeprefix(HIDDEN)
+    def left_out(self) -> int | None:
+        """The number of the training picture that this is, if it is one."""
+        return self.truth.left_out if self.truth is not None else None
 
 
 @dataclass(frozen=True)
@@ -119,7 +133,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Stamp:
-    """What there is to be saved, in short: equal where nothing has changed."""
+    """A summary of what there is to be saved: equal where nothing has changed."""
 
     reference: int
     dataset: int
@@ -131,7 +145,7 @@ class Stamp:
 
 @dataclass(frozen=True, eq=False)
 class SessionState:
-    """All that a session holds and a project keeps, at one moment; `run` and `test` are those selected."""
+    """All that a session holds and a project keeps, at one moment."""
 
     spec: DatasetSpec
     settings: TrainingSettings
@@ -142,8 +156,8 @@ class SessionState:
     runs: tuple[Run, ...] = ()
     tested: tuple[TestedPicture, ...] = ()
     refused: tuple[RejectedPicture, ...] = ()
-    run: int = 0
-    test: int = 0
+    run: int = 0  # the number of the selected run
+    test: int = 0  # the number of the selected test picture
 
     @property
     def worth_keeping(self) -> bool:

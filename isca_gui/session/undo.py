@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Change(QUndoCommand):
-    """An edit of settings or spec; edits of the same fields in a row are one step back, unless `apart`."""
+    """An edit of settings or spec; edits of one field in a row are one step, unless `apart`."""
 
     def __init__(
         self,
@@ -26,23 +26,25 @@ class Change(QUndoCommand):
     ) -> None:
         super().__init__(text)
         self.apart = apart
-        self._apply, self._before, self.after = apply, before, after
-        self.names = _differences(before, after)
+        self._apply = apply
+        self._before = before
+        self.after = after
+        self.names = _changed_fields(before, after)
 
     def redo(self) -> None:
-        """Do it."""
+        """Apply the edit."""
         self._apply(self.after)
 
     def undo(self) -> None:
-        """Take it back."""
+        """Take the edit back."""
         self._apply(self._before)
 
     def id(self) -> int:
-        """Let edits be merged."""
+        """Return the same number for all edits: Qt tries to merge only those."""
         return 1
 
     def mergeWith(self, other: QUndoCommand) -> bool:
-        """Take a later edit of the same field into this one."""
+        """Merge a later edit of the same field into this one."""
         if not isinstance(other, Change) or other.names != self.names or len(self.names) != 1:
             return False
         if other.apart or type(other.after) is not type(self.after):
@@ -53,7 +55,10 @@ class Change(QUndoCommand):
 
 
 def commit_typed() -> None:
-    """Take what stands in the field that has the keyboard, as leaving it does: keys start work before."""
+    """Take over what is typed in the field with the focus, as leaving the field does.
+
+    A keyboard shortcut starts its work without moving the focus, so the field would still be open.
+    """
     field = QApplication.focusWidget()
     if isinstance(field, QAbstractSpinBox):
         field.interpretText()
@@ -61,7 +66,6 @@ def commit_typed() -> None:
         field.editingFinished.emit()
 
 
-def _differences(before: Any, after: Any) -> tuple[str, ...]:
-    return tuple(
-        f.name for f in fields(before) if getattr(before, f.name) != getattr(after, f.name)
-    )
+def _changed_fields(before: Any, after: Any) -> tuple[str, ...]:
+    names = [each.name for each in fields(before)]
+    return tuple(name for name in names if getattr(before, name) != getattr(after, name))

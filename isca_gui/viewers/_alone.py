@@ -14,7 +14,8 @@ from isca_gui.core.progress import run
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.jobs.actions import Actions
 from isca_gui.jobs.runner import JobRunner
-from isca_gui.session.session import Reference, Session
+from isca_gui.session.records import Reference
+from isca_gui.session.session import Session
 from isca_gui.widgets import theme
 
 if TYPE_CHECKING:

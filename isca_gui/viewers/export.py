@@ -14,6 +14,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage, QPainter
 from PySide6.QtWidgets import QFileDialog, QMenu, QToolButton, QWidget
 
 from isca_gui.core.storage import files
+from isca_gui.jobs.names import JobName
 from isca_gui.widgets.file_names import may_write
 
 if TYPE_CHECKING:
@@ -166,7 +167,7 @@ class Exporter(QObject):
 
         title = f"Saving {thing.title} to '{target}'"
         self._jobs.run(
-            f"export {target}", title, write,
+            JobName.EXPORT.of(target), title, write,
             done=lambda _: say("info", f"The {thing.title} was saved as '{target}'."), writes=True,
         )  # fmt: skip
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
     from isca_gui.jobs.actions import Actions
     from isca_gui.jobs.runner import JobRunner
-    from isca_gui.session.session import Message, Session
+    from isca_gui.session.records import Message
+    from isca_gui.session.session import Session
 
 _MARKS = {"info": "i  note", "warning": "!  warning", "error": "✗  error"}
 _HINT = "Copy takes the selected line with its details."

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from isca_gui.session.records import LEFT_OUT
+from isca_gui.jobs.names import JobName
 from isca_gui.viewers.cli_lines import classify_command
 from isca_gui.viewers.export import safe_name
 from isca_gui.viewers.votes.drawing import GUESS_FIRST
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from isca_gui.session.session import Session
     from isca_gui.viewers.votes.vote_map import VoteMapViewer
 
-JOB = "reproduce"
 _NO_TEST = "No picture has been recognised yet. Open one in step 4."
 _NO_RUN = "The run that recognised this picture was deleted. Recognise it again first."
 _KNOWN = (
@@ -59,7 +58,7 @@ class Results(QObject):
         if self._session.reference is None:
             self._session.say("warning", "There is no reference picture yet. Open one first.")
             return
-        if self._jobs.running(JOB):
+        if self._jobs.running(JobName.REPRODUCTION):
             self._session.say("warning", "The paper is being reproduced already. Stop that first.")
             return
         title = "Folder for the report: a new or empty one, or that of a reproduction to go on with"
@@ -82,7 +81,9 @@ class Results(QObject):
                 )
             )
 
-        self._jobs.start(JOB, "Reproducing the paper", make, done=self._on_reproduced)
+        self._jobs.start(
+            JobName.REPRODUCTION, "Reproducing the paper", make, done=self._on_reproduced
+        )
 
     def _on_reproduced(self, results: Any) -> None:
         report = Path(results.report).absolute()
@@ -111,7 +112,7 @@ class Results(QObject):
             gone = test is not None and test.verdict is not None
             self._session.say("warning", _NO_RUN if gone else _NO_TEST)
             return
-        if test.left_out is not None and LEFT_OUT in test.name:
+        if test.truth is not None and test.truth.left_out_of:
             self._session.say("warning", _KNOWN)
             return
         picture = test.path or f"{safe_name(test.name)}.png"

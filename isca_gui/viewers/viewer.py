@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui.jobs.names import JobId, JobName
 from isca_gui.session.undo import commit_typed
 from isca_gui.viewers.export import Exporter
 from isca_gui.viewers.view_settings import ViewSettings
@@ -46,7 +47,7 @@ class NextStep:
     text: str
     button: str
     work: Callable[[], object]
-    job: str  # while a job of this name is at work the button waits for it
+    job: JobName | JobId  # while this job is at work the button waits for it
 
 
 class Viewer(QWidget):
@@ -153,7 +154,8 @@ class LatestOnly(QObject):
     def __init__(self, jobs: JobRunner, name: str, title: str, parent: QObject) -> None:
         super().__init__(parent)
         # A name of its own: another viewer's job must not take the place of this one's.
-        self._jobs, self._name, self._title = jobs, f"{name} {next(_NUMBERS)}", title
+        self._jobs, self._title = jobs, title
+        self._job = JobName.DRAWING.of(f"{name} {next(_NUMBERS)}")
         self._busy = self._dropped = False
         self._next: tuple[Callable[[], Any], Callable[[Any], None]] | None = None
 
@@ -185,7 +187,7 @@ class LatestOnly(QObject):
             if shiboken6.isValid(self) and (following := self._end()) is not None:
                 self.ask(*following)
 
-        self._jobs.run(self._name, self._title, work, done=finished, failed=failed)
+        self._jobs.run(self._job, self._title, work, done=finished, failed=failed)
 
     def _end(self) -> tuple[Callable[[], Any], Callable[[Any], None]] | None:
         """Be free again; gives what is to be done next."""
@@ -233,7 +235,7 @@ class _EmptyPage(QWidget):
 
     def update_button(self, jobs: JobRunner) -> None:
         if self._step is not None:
-            job = next((job for job in jobs.jobs() if job.name == self._step.job), None)
+            job = jobs.job(self._step.job)
             self.button.setEnabled(job is None)
             self.button.setToolTip(self._step.text if job is None else f"{job.title} is under way.")
 
@@ -258,9 +260,9 @@ def need_dataset(session: Session, actions: Actions) -> NextStep | None:
         return None
     if session.reference is None:
         text = "There is no picture yet. Open one at the left, or begin with a sample."
-        return NextStep(text, "Open the sample picture", actions.open_sample, "open")
+        return NextStep(text, "Open the sample picture", actions.open_sample, JobName.OPEN_PICTURE)
     text = "Next: make distorted versions of the reference picture to learn from."
-    return NextStep(text, "Generate the dataset", actions.generate, "dataset")
+    return NextStep(text, "Generate the dataset", actions.generate, JobName.DATASET)
 
 
 def need_run(session: Session, actions: Actions) -> NextStep | None:
@@ -268,7 +270,9 @@ def need_run(session: Session, actions: Actions) -> NextStep | None:
     if session.run is not None:
         return None
     text = "Next: learn the structure of every block from the distorted pictures."
-    return need_dataset(session, actions) or NextStep(text, "Train", actions.train, "training")
+    return need_dataset(session, actions) or NextStep(
+        text, "Train", actions.train, JobName.TRAINING
+    )
 
 
 def zoom_buttons(canvas: PictureCanvas, parent: QWidget) -> QWidget:

@@ -26,7 +26,7 @@ from isca_gui.core.settings import (
     number_text,
 )
 from isca_gui.core.solvers.kernels import KERNELS
-from isca_gui.session.session import METHOD_TITLES
+from isca_gui.session.records import METHOD_TITLES
 from isca_gui.widgets.seed_field import SPAN, seed_of
 from isca_gui.widgets.step_frame import Disclosure, describe, set_property
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QPaintEvent
 
+    from isca_gui.jobs.names import JobName
     from isca_gui.jobs.runner import JobRunner
     from isca_gui.session.session import Session
 
@@ -265,7 +266,7 @@ def row(*widgets: QWidget | int, spacing: int = 5) -> QHBoxLayout:
 class JobBar(SteadyBar):
     """A thin bar that shows how far the job of a name is, and hides when there is none."""
 
-    def __init__(self, jobs: JobRunner, name: str, title: str) -> None:
+    def __init__(self, jobs: JobRunner, name: JobName, title: str) -> None:
         super().__init__()
         self._jobs, self._name = jobs, name
         self.setAccessibleName(title)
@@ -283,7 +284,7 @@ class JobBar(SteadyBar):
             self.setToolTip(f"{job.title}: {job.what}")
 
 
-def percent(jobs: JobRunner, name: str) -> str:
+def percent(jobs: JobRunner, name: JobName) -> str:
     """Give the words of a running job's state: its per cent, or that it is at work."""
     job = jobs.job(name)
     share = job.share if job is not None else None

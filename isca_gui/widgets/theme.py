@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import shiboken6
 from PySide6.QtCore import Qt, QTimer
@@ -13,12 +14,12 @@ from isca_gui.core.distortion.distortions import DISTORTIONS, ORIGINAL
 from isca_gui.core.distortion.distortions import UNDECIDED_LABEL as UNDECIDED
 from isca_gui.core.recognition.vote_overlays import style_of
 
+if TYPE_CHECKING:
+    from isca_gui.session.records import Truth
+
 SYSTEM, LIGHT, DARK = "system", "light", "dark"
 CHOICES = {SYSTEM: "As the system", LIGHT: "Light", DARK: "Dark"}
 PICTURE_GREY = "#808080"  # behind pictures, in both themes
-
-
-AT = " at MSE "  # between label and strength of a truth
 
 
 @dataclass(frozen=True)
@@ -55,10 +56,11 @@ def class_style(label: str) -> ClassStyle:
     return ClassStyle(colour, letters, found.title, _BRUSHES[found.patterns[0]])
 
 
-def truth_words(truth: str) -> str:
-    """Say what was done to a picture that was made here, with the title of its class."""
-    label, at, level = truth.partition(AT)
-    return f"{style_of(label).title}{at}{level}" if at else truth
+def truth_words(truth: Truth) -> str:
+    """Return what was done to a picture that was made here, with the title of its class."""
+    if truth.mse is None:
+        return truth.text
+    return f"{style_of(truth.label).title} at MSE {truth.mse:g}"
 
 
 CLASS_STYLES = {label: class_style(label) for label in (ORIGINAL, *DISTORTIONS, UNDECIDED)}

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QDockWidget, QFileDialog, QWidget
 
 from isca_gui.help.guide import Guide
 from isca_gui.jobs.actions import MODEL_SUFFIX as SUFFIX
+from isca_gui.jobs.names import JobName
 from isca_gui.panels.dataset import DatasetPanel
 from isca_gui.panels.recognise import RecognisePanel
 from isca_gui.panels.reference import ReferencePanel
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     from isca_gui.jobs.actions import Actions
     from isca_gui.jobs.runner import Failure, JobRunner
     from isca_gui.session.preferences import Preferences
-    from isca_gui.session.session import LiveRun, Message, Session
+    from isca_gui.session.records import LiveRun, Message
+    from isca_gui.session.session import Session
     from isca_gui.widgets.step_frame import StepPanel
 
 TITLE = "ISCA Studio"
@@ -216,7 +218,7 @@ class MainWindow(ArrangedWindow):
 
         # Not at once: to begin a job lets others have their turn, in the middle of a save.
         QTimer.singleShot(
-            0, self, lambda: self.jobs.run("preferences", "Keeping the preferences", work)
+            0, self, lambda: self.jobs.run(JobName.PREFERENCES, "Keeping the preferences", work)
         )
 
     def _on_project_changed(self) -> None:
@@ -356,7 +358,7 @@ class MainWindow(ArrangedWindow):
     def _stay(self) -> None:
         self._leaving = False
 
-    def _leave(self) -> None:
+    def _leave(self, _: object = None) -> None:
         """Close, when all files are written; asked once more, at once."""
         again, self._leaving, self._left = self._leaving, True, self.projects.present
         if self.jobs.writing and not again:

@@ -14,8 +14,10 @@ from isca_gui.widgets.step_frame import describe, set_property
 
 if TYPE_CHECKING:
     from isca_gui.jobs.actions import Actions
+    from isca_gui.jobs.names import JobId
     from isca_gui.jobs.runner import Job, JobRunner
-    from isca_gui.session.session import Message, Session
+    from isca_gui.session.records import Message
+    from isca_gui.session.session import Session
 
 _SHORT = 0.25  # seconds a job must last before it is worth a word
 LASTING = (
@@ -32,8 +34,8 @@ class StatusBar(QStatusBar):
     ) -> None:
         super().__init__(parent)
         self._jobs, self._actions = jobs, actions
-        self._since: dict[str, float] = {}
-        self._shown = ""  # name of the job
+        self._since: dict[JobId, float] = {}
+        self._shown: JobId | None = None
         self.message_label = QLabel()
         self.message_label.setTextFormat(Qt.TextFormat.PlainText)
         self.message_label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -85,14 +87,14 @@ class StatusBar(QStatusBar):
     def refresh(self) -> None:
         """Follow the jobs."""
         job = self._job()
-        self._shown = job.name if job is not None else ""
+        self._shown = job.id if job is not None else None
         for widget in (self.job_label, self.bar, self.stop_button):
             widget.setVisible(job is not None)
         if job is None:
             return
         self.job_label.setText(words(job))
         self.bar.show_share(job.share)
-        stoppable = job.stoppable and not self._jobs.stopping(job.name)
+        stoppable = job.stoppable and not self._jobs.stopping(job.id)
         self.stop_button.setEnabled(stoppable)
         self.stop_button.setToolTip(
             _STOP if stoppable else "This ends by itself and cannot be stopped."
@@ -101,12 +103,12 @@ class StatusBar(QStatusBar):
     def _job(self) -> Job | None:
         """Give the job worth showing: the weightiest, else the newest, of those that last."""
         now, jobs = time.monotonic(), self._jobs.jobs()
-        self._since = {job.name: self._since.get(job.name, now) for job in jobs}
-        return highest_priority([job for job in jobs if now - self._since[job.name] >= _SHORT])
+        self._since = {job.id: self._since.get(job.id, now) for job in jobs}
+        return highest_priority([job for job in jobs if now - self._since[job.id] >= _SHORT])
 
     def _on_stop_clicked(self) -> None:
         # What is shown, not what would be shown by now: another job may have become the weightiest since.
-        job = self._jobs.job(self._shown)
+        job = self._jobs.job(self._shown) if self._shown is not None else None
         if job is not None and job.stoppable and not job.stopping:
             self._actions.stop_job(job)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from isca_gui.core.methods import METHODS
 
 from isca_gui import cli
 from isca_gui.core import (
@@ -22,7 +23,6 @@ from isca_gui.core import (
     generate_dataset,
     run,
 )
-from isca_gui.core.methods import METHODS
 from isca_gui.core.solvers.problem import linear_problem
 from isca_gui.jobs.actions import Actions
 from isca_gui.jobs.runner import JobRunner

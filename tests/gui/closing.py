@@ -1,7 +1,7 @@
-"""Start the real program, bring it to a moment, close it: `python -m tests.gui.closing MOMENT MILLISECONDS`.
+"""Start the real program, bring it to a moment, and close it.
 
-The exit code is the program's own. A line on standard output says when the window was told to close, which
-is so many milliseconds after the moment.
+`python -m tests.gui.closing MOMENT MILLISECONDS`. The exit code is the program's own. A line on
+standard output says when the window was told to close, so many milliseconds after the moment.
 """
 
 from __future__ import annotations
@@ -15,26 +15,20 @@ from PySide6.QtCore import QTimer
 
 from isca_gui import app
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.jobs.names import JobName
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 MOMENTS = (
-    "start",
-    "generating",
-    "preview",
-    "admm",
-    "kernel",
-    "recognising",
-    "stopping",
-    "evaluating",
-)
+    "start", "generating", "preview", "admm", "kernel", "recognising", "stopping", "evaluating",
+)  # fmt: skip
 _SPEC = DatasetSpec(kinds=("blur", "jpeg", "gaussian-noise"), levels=(100.0, 300.0, 600.0))
 _KERNEL = TrainingSettings(method="kernel-isca", kernel="rbf", epochs=1000)
 
 
 class Driver:
-    """Presses buttons one after the other, each when the one before has done its work, then closes."""
+    """Presses buttons one after the other, each when the last has done its work, then closes."""
 
     def __init__(self, window: Any, moment: str, delay: int) -> None:
         self.window, self._delay = window, delay
@@ -44,11 +38,16 @@ class Driver:
         self._timer.start(5)
 
     def _plan(self, moment: str) -> list[tuple[Callable[[], bool], Callable[[], object]]]:
-        window, session, jobs = self.window, self.window.session, self.window.jobs
-        panel, trainer = window.dataset_panel, window.training_panel
-        settings = _KERNEL if moment == "kernel" else TrainingSettings(epochs=100_000)
-        short = moment in ("recognising", "evaluating")
-        settings = TrainingSettings(method="pca") if short else settings
+        window = self.window
+        session = window.session
+        jobs = window.jobs
+        panel = window.dataset_panel
+        trainer = window.training_panel
+        settings = TrainingSettings(epochs=100_000)
+        if moment == "kernel":
+            settings = _KERNEL
+        elif moment in ("recognising", "evaluating"):
+            settings = TrainingSettings(method="pca")
         restore = (lambda: True, lambda: session.restore(_SPEC, settings))
         ready = (lambda: session.reference is not None, lambda: None)
         generate = (lambda: panel.generate_button.isEnabled(), panel.generate_button.click)
@@ -60,15 +59,10 @@ class Driver:
         if moment == "preview":
             return [restore, ready, (lambda: True, lambda: panel.preview.slider.setValue(1234))]
         if moment == "generating":
-            return [ready, generate, (lambda: jobs.running("dataset"), lambda: None)]
+            return [ready, generate, (lambda: jobs.running(JobName.DATASET), lambda: None)]
         if moment == "kernel":
-            return [
-                restore,
-                ready,
-                generate,
-                train,
-                (lambda: jobs.running("training"), lambda: None),
-            ]
+            training = (lambda: jobs.running(JobName.TRAINING), lambda: None)
+            return [restore, ready, generate, train, training]
         if moment in ("admm", "stopping"):
             stop = [(lambda: True, trainer.stop_button.click)] if moment == "stopping" else []
             return [restore, ready, generate, train, learning, *stop]

@@ -1,4 +1,4 @@
-"""Fixtures of the window's tests: real small data, and nothing may be left behind."""
+"""Fixtures of the window's tests: small real data, and a check that nothing is left behind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ from isca_gui.jobs.actions import Actions
 from isca_gui.jobs.runner import JobRunner, StepThread
 from isca_gui.projects import project_io
 from isca_gui.session.preferences import Preferences
-from isca_gui.session.session import Reference, Session
+from isca_gui.session.records import Reference
+from isca_gui.session.session import Session
 from isca_gui.widgets import theme
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ _PATIENCE = 60_000  # milliseconds
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let a warning of Qt's fail the test, except that about what the offscreen platform cannot do."""
+    """Let Qt's warnings fail the test, but for those about what the offscreen platform lacks."""
     for item in items:
         if "tests/gui" in item.path.as_posix():
             item.add_marker(pytest.mark.qt_log_level_fail("WARNING"))
@@ -62,7 +63,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class PatientBot(QtBot):
-    """Waits as long as jobs may take on a busy machine, where they give way to everything else."""
+    """Waits as long as jobs may take on a busy machine, where all else goes before them."""
 
     waitUntil = partialmethod(QtBot.waitUntil, timeout=_PATIENCE)
     waitSignal = partialmethod(QtBot.waitSignal, timeout=_PATIENCE)
@@ -76,13 +77,13 @@ def qtbot(qapp: QApplication, request: pytest.FixtureRequest) -> QtBot:
 
 @pytest.fixture(scope="module", autouse=True)
 def _modules_are_no_garbage() -> None:
-    """Leave all that other files have loaded out of every search below: there are a million such objects."""
+    """Leave the million objects that modules have loaded out of every search below."""
     gc.collect()
     gc.freeze()
 
 
 def alive(*kinds: type[QObject]) -> list[QObject]:
-    """Give all Qt objects of some kinds that are still referred to from Python."""
+    """Return all Qt objects of some kinds that Python still refers to."""
     import shiboken6
 
     gc.collect()
@@ -109,10 +110,10 @@ def _nothing_is_left_behind(qapp: QApplication) -> Iterator[None]:
     shown = [it for it in qapp.topLevelWidgets() if it.isVisible() and id(it) not in windows]
     assert not shown, f"windows left open: {shown}"
     for thread in set(threading.enumerate()) - threads:
-        if not thread.name.startswith(
-            "Dummy-"
-        ):  # Python's names for Qt's threads, which are looked at above
-            thread.join(60)  # nice, beside others that are not
+        # Python calls Qt's threads "Dummy-…"; those are looked at above.
+        if not thread.name.startswith("Dummy-"):
+            # Its niceness lets every other process go first.
+            thread.join(60)
             assert not thread.is_alive(), f"thread left running: {thread}"
 
 
@@ -154,13 +155,13 @@ def click_heading(viewer: Any, column: int) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _ours(qapp: QApplication) -> None:
-    """Make the application ours, once: to set a style takes as long as a fifth of a window."""
+    """Set up the application once: setting a style takes a fifth of the time of a window."""
     program.make_application()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _traced() -> None:
-    """Let a measurement of coverage see the jobs: Qt's threads do not know of threading's trace function."""
+    """Let coverage see the jobs: Qt's threads do not know the trace function of `threading`."""
     drive = StepThread._drive
 
     def traced(thread: StepThread) -> Any:
@@ -225,7 +226,7 @@ def with_run(with_dataset: Studio, model: Model) -> Studio:
 
 @pytest.fixture
 def saves_may_go_on(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Hold saves that begin while it is cleared: else one may be done before it is told to stop."""
+    """Hold saves that begin while this is cleared, so that none is done before it is stopped."""
     go_on, whole = threading.Event(), project_io.save
     go_on.set()
 
@@ -237,12 +238,12 @@ def saves_may_go_on(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
     return go_on
 
 
-# --- the whole window ---------------------------------------------------------------------------------------
+# --- the whole window -----------------------------------------------------------------------------
 
 
 @pytest.fixture
 def preferences(tmp_path_factory: pytest.TempPathFactory) -> Preferences:
-    """Not where tests look at the files that were written: these are written beside that, at any time."""
+    """Preferences in a folder of their own: they may be written while a test lists its files."""
     made = Preferences(tmp_path_factory.mktemp("preferences") / "preferences.json")
     made.spec, made.settings, made.theme = SPEC, SETTINGS, theme.LIGHT
     return made
@@ -250,7 +251,7 @@ def preferences(tmp_path_factory: pytest.TempPathFactory) -> Preferences:
 
 @pytest.fixture
 def open_window(qtbot: QtBot, preferences: Preferences) -> Iterator[Callable[[], MainWindow]]:
-    """Give a function that opens a window; all share their preferences, as those of one user do."""
+    """Return a function that opens a window; all share their preferences, as one user's do."""
     theme.apply(preferences.theme)
     opened: list[MainWindow] = []
 
@@ -297,9 +298,8 @@ def still(qtbot: QtBot, window: MainWindow) -> None:
         qtbot.wait(50)
         return not window._settle.isActive() and window.layout_text() == before
 
-    qtbot.waitUntil(
-        lambda: not window._settle.isActive()
-    )  # to read them earlier may share the room out
+    # Reading the layout earlier would make the docks share out their room too soon.
+    qtbot.waitUntil(lambda: not window._settle.isActive())
     qtbot.waitUntil(lie_still)
 
 

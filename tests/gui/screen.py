@@ -1,4 +1,4 @@
-"""A screen of its own (Xvfb), a mouse and a keyboard (xdotool) for it, and what is to be seen on it."""
+"""A screen of its own (Xvfb) with mouse and keyboard (xdotool), and what is seen on it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import struct
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from tests.places import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -62,13 +62,11 @@ class Screen:
         """Read what is on the screen from the file that Xvfb keeps it in (XWD)."""
         raw = (self._folder / "Xvfb_screen0").read_bytes()
         header = struct.unpack(">25I", raw[:100])
-        size, width, height, per_line, colours = (
-            header[0],
-            header[4],
-            header[5],
-            header[12],
-            header[19],
-        )
+        size = header[0]
+        width = header[4]
+        height = header[5]
+        per_line = header[12]
+        colours = header[19]
         start = size + 12 * colours
         rows = np.frombuffer(raw, np.uint8, height * per_line, start).reshape(height, per_line)
         return np.ascontiguousarray(rows[:, : 4 * width].reshape(height, width, 4)[..., 2::-1])
@@ -79,18 +77,8 @@ def screen(folder: Path) -> Iterator[Screen]:
     """Start a display and its window manager, and end both."""
     read, write = os.pipe()
     size = f"{SIZE[0]}x{SIZE[1]}x24"
-    command = [
-        "Xvfb",
-        "-displayfd",
-        str(write),
-        "-screen",
-        "0",
-        size,
-        "-fbdir",
-        str(folder),
-        "-nolisten",
-        "tcp",
-    ]
+    options = f"-displayfd {write} -screen 0 {size} -nolisten tcp"
+    command = ["Xvfb", *options.split(), "-fbdir", str(folder)]
     server = subprocess.Popen(
         command, pass_fds=[write], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -99,9 +87,11 @@ def screen(folder: Path) -> Iterator[Screen]:
         with os.fdopen(read) as stream:
             made = Screen(f":{stream.readline().strip()}", folder)
         manager = subprocess.Popen(
-            ["openbox", "--sm-disable"], env=made.environment,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            ["openbox", "--sm-disable"],
+            env=made.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         try:
             yield made
         finally:
@@ -120,7 +110,7 @@ def end(process: subprocess.Popen[Any]) -> None:
 
 
 class Program:
-    """The program on a screen, driven by mouse and keys; what it shows is read from a file it writes."""
+    """The program on a screen, driven by mouse and keys; it writes to a file what it shows."""
 
     def __init__(self, screen: Screen, folder: Path, picture: str) -> None:
         self.screen = screen
@@ -135,8 +125,11 @@ class Program:
         with self._errors.open("wb") as stream:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "tests.gui.watched", str(self._state), picture],
-                env=environment, cwd=ROOT, stdout=stream, stderr=stream,
-            )  # fmt: skip
+                env=environment,
+                cwd=ROOT,
+                stdout=stream,
+                stderr=stream,
+            )
 
     @property
     def state(self) -> dict[str, Any]:
@@ -144,11 +137,11 @@ class Program:
 
     @property
     def heard(self) -> str:
-        """What the program has written to standard output and standard error."""
+        """What the program has printed."""
         return self._errors.read_text("utf-8")
 
     def until(self, ready: Callable[[dict[str, Any]], Any], what: str, seconds: float = 60) -> Any:
-        """Wait until something is so; gives what `ready` gives."""
+        """Wait until `ready` returns something, and return that."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             assert self.process.poll() is None, (
@@ -186,7 +179,7 @@ class Program:
         raise AssertionError(f"'{name}' is not to be seen; {sorted(self.state['widgets'])}")
 
     def _settled(self, name: str, seconds: float) -> list[int] | None:
-        """Give where a widget is once it has stayed there for two looks."""
+        """Return where a widget is once it was found there twice."""
         end, last = time.monotonic() + seconds, None
         while time.monotonic() < end:
             place = self.state.get("widgets", {}).get(name)

@@ -1,4 +1,4 @@
-"""Starts the program as a user does and writes where its widgets are to a file, for a test that drives it.
+"""Start the program as a user does and write where its widgets are to a file, for a test.
 
 `python -m tests.gui.watched FILE [PICTURE]`. It only looks: all events come from outside.
 """
@@ -28,7 +28,7 @@ def rectangle(widget: QWidget, place: QRect) -> list[int]:
 
 
 def name_of(widget: QWidget) -> str:
-    """Give the names that lead to a widget: those of its panel or viewer, and its own."""
+    """Return the names that lead to a widget: that of its panel or viewer, and its own."""
     own = widget.accessibleName() or widget.objectName()
     above: QWidget | None = widget.parentWidget()
     while above is not None and not above.objectName().endswith(("_panel", "steps")):
@@ -39,7 +39,7 @@ def name_of(widget: QWidget) -> str:
 
 
 def widgets() -> dict[str, list[int]]:
-    """Give what is seen of every widget, on the screen."""
+    """Return the visible part of every widget, in coordinates of the screen."""
     seen: dict[str, list[int]] = {}
     for widget in QApplication.allWidgets():
         if not widget.isVisible() or isinstance(widget, QMenu):
@@ -71,7 +71,7 @@ def menu_lines() -> dict[str, list[int]]:
 
 
 def cells() -> list[list[Any]]:
-    """Give the counted cells of the matrices seen, with their place."""
+    """Return the cells with a count of all visible matrices, and where they are."""
     found = []
     for matrix in QApplication.allWidgets():
         if isinstance(matrix, ConfusionMatrix) and not matrix.visibleRegion().isEmpty():

@@ -1,6 +1,7 @@
-"""Start the real program and work in it until it is killed: `python -m tests.gui.working PICTURE LOG SEED`.
+"""Start the real program and work in it until it is killed.
 
-Every few milliseconds a line in LOG says what there is then, for whoever compares it with what comes back.
+`python -m tests.gui.working PICTURE LOG SEED`. Every few milliseconds a line in LOG says what there
+is then, to be compared with what comes back after the crash.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ _LOOK = 10  # milliseconds
 
 
 class Worker:
-    """Presses one button after the other, for ever, in an order that the seed decides."""
+    """Presses one button after the other, for ever, in an order that depends on the seed."""
 
     def __init__(self, window: Any, log: str, seed: int) -> None:
-        self.window, self._random = window, random.Random(seed)
+        self.window = window
+        self._random = random.Random(seed)
         self._log = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        self._until, self._told = 0.0, ""
+        self._until = 0.0
         self._next: Callable[[], bool] = self._generate
         self._timer = QTimer(window)
         self._timer.timeout.connect(self._on_timer)
@@ -53,7 +55,7 @@ class Worker:
         }
         os.write(self._log, f"{json.dumps(now | {'time': time.time()})}\n".encode())
 
-    # --- each gives whether it was done ---------------------------------------------------------------------
+    # --- each returns whether it was done ---------------------------------------------------------
 
     def _generate(self) -> bool:
         session = self.window.session
@@ -83,7 +85,8 @@ class Worker:
         live = self.window.session.live
         if live is not None and (not live.steps or time.monotonic() < self._stop_at):
             return False
-        self.window.menu_actions.stop_training()  # unless it has converged
+        # This does nothing where the training has converged.
+        self.window.menu_actions.stop_training()
         self._next = self._recognise
         return True
 

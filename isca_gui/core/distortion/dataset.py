@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import unicodedata
@@ -118,7 +119,12 @@ class Dataset:
         return tuple(dict.fromkeys(self.labels))
 
     def digest(self) -> str:
-        """Return the SHA-256 of pictures and labels: same digest, same training data."""
+        """Return the SHA-256 of pictures and labels: the same digest, the same training data."""
+        return self._digest
+
+    @functools.cached_property
+    def _digest(self) -> str:
+        # Pictures cannot be written to, so that training need not hash them all once more.
         state = hashlib.sha256(repr((self.pictures.shape, self.labels)).encode())
         for picture in self.pictures:
             state.update(np.ascontiguousarray(picture, dtype="<f4").tobytes())

@@ -232,7 +232,7 @@ def _random_hits(
 
 
 # ITU-T T.81, Table K.1
-_LUMINANCE_TABLE = np.array([
+LUMINANCE_TABLE = np.array([
     16, 11, 10, 16,  24,  40,  51,  61,
     12, 12, 14, 19,  26,  58,  60,  55,
     14, 13, 16, 24,  40,  57,  69,  56,
@@ -293,7 +293,7 @@ def _predict_jpeg(picture: Picture) -> Callable[[float], float]:
 
 @functools.lru_cache(maxsize=4096)
 def _quantisation(factor: float) -> tuple[int, ...]:
-    entries = np.clip(np.rint(_LUMINANCE_TABLE * factor), 1, _LARGEST_ENTRY)
+    entries = np.clip(np.rint(LUMINANCE_TABLE * factor), 1, _LARGEST_ENTRY)
     return tuple(int(entry) for entry in entries)
 
 

@@ -22,8 +22,9 @@ from PySide6.QtWidgets import (
 
 from isca_gui.core.distortion.distortions import level_text
 from isca_gui.core.recognition.vote_overlays import style_of
-from isca_gui.jobs.recognition_queue import left_out_name
-from isca_gui.session.session import TestedPicture
+from isca_gui.jobs.names import JobName
+from isca_gui.jobs.recognition_queue import as_left_out
+from isca_gui.session.records import TestedPicture
 from isca_gui.viewers import view_settings
 from isca_gui.viewers.canvas.layers import scaled_thumbnail
 from isca_gui.viewers.confusion.matrix import ConfusionMatrix
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
     from isca_gui.core.recognition.recogniser import Recognition
     from isca_gui.jobs.actions import Actions
     from isca_gui.jobs.runner import JobRunner
-    from isca_gui.session.session import Run, Session
+    from isca_gui.session.records import Run
+    from isca_gui.session.session import Session
 
     Picture = NDArray[np.float32]
 
@@ -105,7 +107,7 @@ class ConfusionViewer(Viewer):
             text,
             f"Evaluate {run.name}",
             lambda: self._actions.evaluate(number),
-            f"evaluation {number}",
+            JobName.EVALUATION.of(number),
         )
 
     def look_as(self, values: Mapping[str, Any]) -> None:
@@ -312,7 +314,6 @@ class ConfusionViewer(Viewer):
         if dataset is None or not self.session.holds(run) or number >= len(dataset.entries):
             self.session.say("warning", f"The training pictures of {run.name} are not loaded.")
             return
-        label, level = run.model.known.labels[number], run.model.known.levels[number]
         picture = dataset.pictures[number]
         if self._open_left_out(run_number, number, picture):
             return
@@ -323,10 +324,9 @@ class ConfusionViewer(Viewer):
                 return  # the work is another
             if self._open_left_out(run_number, number, picture):
                 return  # it was asked for twice
-            place, name = self.session.next_tested_number(), left_out_name(now, number)
-            truth = f"{label} at MSE {level_text(level)}"
-            made = TestedPicture(place, name, picture, found, run_number, truth, left_out=number)
-            self.session.add_tested(made)
+            place = self.session.next_tested_number()
+            plain = TestedPicture(place, "", picture, None, run_number)
+            self.session.add_tested(as_left_out(plain, found, now, number))
             self._open(place)
 
         self._opening.ask(lambda: _recognise_left_out(run, number), done)
@@ -367,7 +367,7 @@ class ConfusionViewer(Viewer):
 
     def _on_jobs_changed_too(self) -> None:
         if self.isVisible() and self.session.run is not None:
-            busy = self.jobs.running(f"evaluation {self.session.run.number}")
+            busy = self.jobs.running(JobName.EVALUATION.of(self.session.run.number))
             self.evaluate.setEnabled(not busy)
             self.evaluate.setToolTip(
                 "It is being evaluated."

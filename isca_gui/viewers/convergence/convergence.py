@@ -10,6 +10,7 @@ import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QObject, QPointF, QTimer
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
+from isca_gui.jobs.names import JobName
 from isca_gui.viewers import view_settings
 from isca_gui.viewers.convergence.run_curve import (
     FIGURES,
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from isca_gui.core.solvers.steps import Step
     from isca_gui.jobs.actions import Actions
     from isca_gui.jobs.runner import JobRunner
-    from isca_gui.session.session import LiveRun, Run, Session
+    from isca_gui.session.records import LiveRun, Run
+    from isca_gui.session.session import Session
 
 INTERVAL = 40  # milliseconds between two drawings: 25 Hz
 MOST_RUNS = 8  # the newest are drawn
@@ -329,7 +331,7 @@ class ConvergenceViewer(Viewer):
             return f"{run.name}: {run.model.state.epoch} epochs{figure}"
         settings = live.settings.resolved()
         epoch = live.steps[-1].epoch if live.steps else 0
-        job = next((job for job in self.jobs.jobs() if job.name == "training"), None)
+        job = self.jobs.job(JobName.TRAINING)
         left = f", {job.seconds_left:.0f} s left" if job and job.seconds_left is not None else ""
         if not epoch:
             return f"{live.name}: preparing"

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui.jobs.names import JobName
 from isca_gui.viewers import view_settings
 from isca_gui.viewers.canvas import layers
 from isca_gui.viewers.canvas.canvas import PictureCanvas
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
     from isca_gui.core.distortion.dataset import Dataset
     from isca_gui.jobs.actions import Actions
     from isca_gui.jobs.runner import JobRunner
-    from isca_gui.session.session import Reference, Session
+    from isca_gui.session.records import Reference
+    from isca_gui.session.session import Session
     from isca_gui.viewers.canvas.panes import Pane
 
 SIDE_BY_SIDE, SWIPE, BLINK, DIFFERENCE, SIMILARITY = "side", "swipe", "blink", "difference", "ssim"
@@ -115,7 +117,7 @@ class PicturesViewer(Viewer):
         self.model.set_dataset(dataset)
         if dataset is None:
             return
-        self.jobs.start("thumbnails", "Making thumbnails", lambda: gallery.thumbnails(dataset),
+        self.jobs.start(JobName.THUMBNAILS, "Making thumbnails", lambda: gallery.thumbnails(dataset),
                         done=self._on_thumbnails)  # fmt: skip
         self.choose(min(len(dataset.entries) - 1, max(len(dataset.entries) // 2, 1)))
 

@@ -18,7 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from isca_gui.session.session import METHOD_TITLES
+from isca_gui.jobs.names import JobName
+from isca_gui.session.records import METHOD_TITLES
 from isca_gui.viewers.cli_lines import settings_in_short
 from isca_gui.viewers.export import Exportable
 from isca_gui.viewers.runs import run_data, run_tables
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 
     from isca_gui.jobs.actions import Actions
     from isca_gui.jobs.runner import JobRunner
-    from isca_gui.session.session import Run, Session
+    from isca_gui.session.records import Run
+    from isca_gui.session.session import Session
 
 RANDOM = "random"
 # title, what it is, and the higher the better (1), the lower (−1), or neither (0)
@@ -187,7 +189,9 @@ class ComparisonViewer(Viewer):
     def _update_button(self) -> None:
         if not self.isVisible():
             return
-        busy = any(self.jobs.running(f"evaluation {run.number}") for run in self.session.runs)
+        busy = any(
+            self.jobs.running(JobName.EVALUATION.of(run.number)) for run in self.session.runs
+        )
         why = (
             "Runs are being evaluated."
             if busy

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from isca_gui.session.session import Run, Session
+    from isca_gui.session.records import Run
+    from isca_gui.session.session import Session
 
 OTHER, SETTINGS, REFERENCE = "other data", "dataset settings changed", "reference changed"
 _SENTENCES = {

@@ -26,7 +26,8 @@ from PySide6.QtWidgets import (
 
 from isca_gui.core.solvers.steps import STOPPED
 from isca_gui.jobs.actions import MODEL_SUFFIX
-from isca_gui.session.session import METHOD_TITLES
+from isca_gui.jobs.names import JobName
+from isca_gui.session.records import METHOD_TITLES
 from isca_gui.viewers.cli_lines import model_file, run_commands, settings_in_short
 from isca_gui.viewers.export import Exportable
 from isca_gui.viewers.runs import run_data, run_tables
@@ -43,7 +44,8 @@ if TYPE_CHECKING:
     from isca_gui.core.settings import TrainingSettings
     from isca_gui.jobs.actions import Actions
     from isca_gui.jobs.runner import JobRunner
-    from isca_gui.session.session import Run, Session
+    from isca_gui.session.records import Run
+    from isca_gui.session.session import Session
 
     Index = QModelIndex | QPersistentModelIndex
     Column = tuple[str, str, Callable[[Run], str], Callable[[Run], object]]
@@ -360,7 +362,7 @@ class RunsViewer(Viewer):
         if not self.isVisible():
             return
         run = self.session.run
-        busy = run is not None and self.jobs.running(f"evaluation {run.number}")
+        busy = run is not None and self.jobs.running(JobName.EVALUATION.of(run.number))
         for text, button in self.buttons.items():
             reason = "" if run is not None else "Select a run first."
             if text == "Evaluate" and busy:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from isca_gui.core.distortion.dataset import Dataset
     from isca_gui.core.pictures.blocks import Rectangle
     from isca_gui.core.recognition.recogniser import Recognition
-    from isca_gui.session.session import TestedPicture
+    from isca_gui.session.records import TestedPicture
 
 HINT = "Point at a block (pointer or Shift+arrows): its distances, the nearest training patch."
 _LOWEST, _HIGHEST = 40, 96  # of the two pictures, in pixels

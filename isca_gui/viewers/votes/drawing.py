@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QImage
 
     from isca_gui.core.recognition.verdict import Verdict
-    from isca_gui.session.session import TestedPicture
+    from isca_gui.session.records import TestedPicture
     from isca_gui.viewers.canvas.layers import Layer
 
 VOTES, CONFIDENCE, SEVERITY = "votes", "confidence", "severity"

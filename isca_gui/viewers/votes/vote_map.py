@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from isca_gui.core.recognition import vote_overlays
+from isca_gui.jobs.names import JobName
 from isca_gui.viewers import view_settings
 from isca_gui.viewers.canvas.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
@@ -52,7 +53,8 @@ if TYPE_CHECKING:
 
     from isca_gui.jobs.actions import Actions
     from isca_gui.jobs.runner import JobRunner
-    from isca_gui.session.session import Session, TestedPicture
+    from isca_gui.session.records import TestedPicture
+    from isca_gui.session.session import Session
     from isca_gui.viewers.canvas.layers import Layer
 
 _OPACITY = 60  # per cent, at first
@@ -99,7 +101,7 @@ class VoteMapViewer(Viewer):
             "Next: open a test picture at the left, or begin with a distorted version of the reference.",
             "Make and recognise a test picture",
             lambda: self._actions.recognise_made(kind, level, spec.seed + 1),
-            "recognise",
+            JobName.RECOGNITION,
         )
 
     def redraw(self) -> None:

@@ -20,7 +20,7 @@ from isca_gui.help import pages as help_pages
 from isca_gui.help.help_viewer import HelpPage
 from isca_gui.help.pages import CONTENTS, slug, split
 from isca_gui.help.whats_this import LINK, explain, link_of
-from isca_gui.session.session import Reference
+from isca_gui.session.records import Reference
 from isca_gui.viewers.convergence import run_curve as tracks
 from isca_gui.viewers.runs import comparison
 from isca_gui.widgets import theme

@@ -14,11 +14,9 @@ from isca_gui.core.recognition.vote_overlays import style_of
 from isca_gui.core.settings import TrainingSettings
 from isca_gui.help.start_page import CHOICES, MOST_SHOWN, StartViewer
 from isca_gui.help.tour import STOPS
-from isca_gui.panels.guess import truth_of
 from isca_gui.panels.recognise import RecognisePanel
 from isca_gui.session.preferences import Preferences
-from isca_gui.session.records import HIDDEN
-from isca_gui.session.session import Reference
+from isca_gui.session.records import Reference
 from isca_gui.viewers.votes.vote_map import VoteMapViewer
 from tests.gui.conftest import fill, in_front, rest
 
@@ -250,7 +248,7 @@ def test_enter_goes_on_and_a_stop_says_what_is_missing_first(
     qtbot: QtBot, window: MainWindow, small: Dataset
 ) -> None:
     tour, session = window.guide.tour, window.session
-    window.projects._begin_anew()
+    window.projects._begin_new()
     window.activateWindow()
     tour.start()
     bubble = tour.bubble
@@ -351,7 +349,7 @@ def test_a_mystery_makes_what_is_missing_first(
     assert window.session.dataset is not None
     assert window.session.run is not None
     assert window.session.test is not None
-    assert window.session.test.truth.startswith(HIDDEN)
+    assert window.session.test.secret
     assert window.docks["start"].isHidden()
     assert in_front(window, "vote_map")
     click(qtbot, window.recognise_panel.mystery_button)
@@ -362,7 +360,7 @@ def test_a_mystery_makes_what_is_missing_first(
 def test_a_mystery_without_a_reference_begins_with_the_sample(
     qtbot: QtBot, window: MainWindow
 ) -> None:
-    window.projects._begin_anew()
+    window.projects._begin_new()
     window.guide.mystery()
     qtbot.waitUntil(lambda: window.session.reference is not None)
     qtbot.waitUntil(lambda: window.jobs.running("dataset"))
@@ -431,7 +429,7 @@ def test_the_answer_to_a_mystery_is_that_of_the_list(
     test = session.test
     assert test is not None
     assert test.recognition is not None
-    (kind,), _ = truth_of(test)
+    (kind,) = test.truth.kinds
     known = {"label": kind, "parts": (kind,), "unlike": False, "severity": 120.0}
     verdict = replace(test.recognition.verdict, **{**known, **said})
     session.replace_tested(replace(test, recognition=replace(test.recognition, verdict=verdict)))
@@ -461,7 +459,7 @@ def test_the_answer_is_kept_back_until_somebody_has_guessed(qtbot: QtBot, with_r
     assert "Guess" in votes.verdict.text()
     assert votes.canvas._overlay is None
     assert not votes.again.isVisible()
-    kinds, _ = truth_of(test)
+    kinds = test.truth.kinds
     click(qtbot, panel.guess.buttons[kinds[0]])
     with_run.rest(qtbot)
     assert "You said" in panel.guess.answer.text()
@@ -491,7 +489,7 @@ def test_the_score_is_kept_and_a_picture_of_ones_own_is_no_riddle(
     yours, its, of = panel.guess.score()
     assert (yours, of) == (2, 3)
     work = with_run.session.work
-    others = tuple(replace(test, name="holiday.png", truth="") for test in work.tested)
+    others = tuple(replace(test, name="holiday.png", truth=None) for test in work.tested)
     with_run.session.set_work(replace(work, tested=others))
     assert not panel.guess.isVisible(), "other pictures of the same numbers"
     assert panel.guess.score()[2] == 0

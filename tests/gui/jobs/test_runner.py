@@ -13,13 +13,16 @@ from isca_gui.core.parallel import Tick
 from isca_gui.core.pictures.image import ImageError
 from isca_gui.core.progress import Progress
 from isca_gui.core.solvers.steps import Cancelled
-from isca_gui.jobs.runner import JobRunner, explain
-from isca_gui.projects.save_queue import SaveQueue
+from isca_gui.jobs.names import JobName
+from isca_gui.jobs.runner import JobRunner, SaveQueue, explain
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from pytestqt.qtbot import QtBot
+
+
+A, B = JobName.PREVIEW, JobName.DATASET
 
 
 @pytest.fixture
@@ -59,12 +62,12 @@ def test_a_result_comes_in_the_gui_thread_after_all_reports(jobs: JobRunner, qtb
         return "end"
 
     jobs.start(
-        "count", "Counting", numbers, done=here, reports=lambda reports: [here(r) for r in reports]
+        A, "Counting", numbers, done=here, reports=lambda reports: [here(r) for r in reports]
     )
-    assert jobs.running("count")
+    assert jobs.running(A)
     qtbot.waitUntil(lambda: "end" in seen)
     assert seen == [*range(1000), "end"], "every report, in order"
-    assert not jobs.running("count")
+    assert not jobs.running(A)
 
 
 def test_of_progress_and_ticks_only_the_newest_is_kept(jobs: JobRunner, qtbot: QtBot) -> None:
@@ -77,7 +80,7 @@ def test_of_progress_and_ticks_only_the_newest_is_kept(jobs: JobRunner, qtbot: Q
             yield Tick(index, 1000)
 
     with qtbot.waitSignal(jobs.changed):
-        jobs.start("fast", "Fast", many, reports=batches.append)
+        jobs.start(A, "Fast", many, reports=batches.append)
     qtbot.waitUntil(lambda: not jobs.jobs())
     assert sum(map(len, batches)) < 200
     assert batches[-1][-1] == Tick(999, 1000)
@@ -88,10 +91,10 @@ def test_a_new_job_of_a_name_cancels_the_old_one_and_its_result_is_dropped(
 ) -> None:
     closed: list[bool] = []
     results: list[Any] = []
-    jobs.start("a", "Old", lambda: endless(closed), done=results.append)
-    qtbot.waitUntil(lambda: jobs.job("a").done > 3)
+    jobs.start(A, "Old", lambda: endless(closed), done=results.append)
+    qtbot.waitUntil(lambda: jobs.job(A).done > 3)
     for number in range(50):  # as when a slider is dragged
-        jobs.run("a", "New", lambda number=number: number, done=results.append)
+        jobs.run(A, "New", lambda number=number: number, done=results.append)
     qtbot.waitUntil(lambda: not jobs.jobs())
     assert results == [49]
     assert closed == [True]
@@ -107,26 +110,26 @@ def test_at_most_one_thread_of_a_name_is_at_work(jobs: JobRunner, qtbot: QtBot) 
         at_work[0] -= 1
 
     for _ in range(20):
-        jobs.run("same", "Same", work)
+        jobs.run(A, "Same", work)
         qtbot.wait(3)
     qtbot.waitUntil(lambda: not jobs.jobs())
     assert most[0] == 1
 
 
-def test_stopping_closes_the_generator_and_tells_nobody(jobs: JobRunner, qtbot: QtBot) -> None:
+def test_stopping_closes_the_generator_and_drops_its_result(jobs: JobRunner, qtbot: QtBot) -> None:
     closed: list[bool] = []
     results: list[Any] = []
-    jobs.start("a", "A", lambda: endless(closed), done=results.append)
-    qtbot.waitUntil(lambda: jobs.job("a").done > 3)
-    jobs.stop("a")
-    assert not jobs.running("a"), "at once, for whoever asks"
+    jobs.start(A, "A", lambda: endless(closed), done=results.append)
+    qtbot.waitUntil(lambda: jobs.job(A).done > 3)
+    jobs.stop(A)
+    assert not jobs.running(A), "at once, for whoever asks"
     qtbot.waitUntil(lambda: closed == [True])
     qtbot.wait(50)
     assert results == []
 
 
 @pytest.mark.parametrize("at_its_end", [True, False])
-def test_what_was_written_before_a_stop_came_is_told_as_written(
+def test_what_was_written_before_the_stop_is_reported_as_written(
     jobs: JobRunner, qtbot: QtBot, at_its_end: bool
 ) -> None:
     told: list[object] = []
@@ -141,29 +144,27 @@ def test_what_was_written_before_a_stop_came_is_told_as_written(
         return "written"
 
     jobs.unwritten.connect(lambda job: told.append(job.name))
-    jobs.start("a", "A", work, done=told.append, writes=True)
+    jobs.start(A, "A", work, done=told.append, writes=True)
     qtbot.waitUntil(reached.is_set)
-    jobs.stop("a")
+    jobs.stop(A)
     go_on.set()
     qtbot.waitUntil(lambda: bool(told))
-    assert told == ["written" if at_its_end else "a"]
+    assert told == ["written" if at_its_end else A]
 
 
-def test_whoever_waits_for_a_file_hears_that_it_was_stopped(jobs: JobRunner, qtbot: QtBot) -> None:
+def test_stopping_a_job_that_writes_is_reported(jobs: JobRunner, qtbot: QtBot) -> None:
     told: list[Exception] = []
     failures: list[object] = []
     jobs.failed.connect(failures.append)
-    jobs.start("a", "A", lambda: endless([]), failed=told.append, writes=True)
-    qtbot.waitUntil(lambda: jobs.job("a").done > 3)
-    jobs.stop("a")
+    jobs.start(A, "A", lambda: endless([]), failed=told.append, writes=True)
+    qtbot.waitUntil(lambda: jobs.job(A).done > 3)
+    jobs.stop(A)
     qtbot.waitUntil(lambda: bool(told))
     assert isinstance(told[0], Cancelled)
     assert failures == [], "that it was stopped is no failure"
 
 
-def test_the_next_has_its_turn_when_a_stopped_one_has_ended_and_told(
-    jobs: JobRunner, qtbot: QtBot
-) -> None:
+def test_the_queue_waits_until_a_stopped_job_has_ended(jobs: JobRunner, qtbot: QtBot) -> None:
     """It cannot be interrupted between two reports: until then it may still be writing."""
     told: list[object] = []
     go_on = threading.Event()
@@ -178,52 +179,50 @@ def test_the_next_has_its_turn_when_a_stopped_one_has_ended_and_told(
         yield 1
         return "second"
 
-    turns = SaveQueue(jobs, "a", jobs)
-    turns.take(
-        lambda: jobs.start("a", "A", slow, done=told.append, failed=told.append, writes=True)
-    )
-    turns.take(lambda: jobs.start("a", "B", end_at_once, done=told.append, writes=True))
-    jobs.stop("a")
-    assert (jobs.running("a"), jobs.idle("a"), told) == (False, False, [])
+    queue = SaveQueue(jobs, A, jobs)
+    queue.add(lambda: jobs.start(A, "A", slow, done=told.append, failed=told.append, writes=True))
+    queue.add(lambda: jobs.start(A, "B", end_at_once, done=told.append, writes=True))
+    jobs.stop(A)
+    assert (jobs.running(A), jobs.idle(A), told) == (False, False, [])
     go_on.set()
     qtbot.waitUntil(lambda: len(told) == 2)
     assert isinstance(told[0], Cancelled)
     assert told[1] == "second"
 
 
-def test_stopping_a_job_to_keep_gives_what_it_has(jobs: JobRunner, qtbot: QtBot) -> None:
+def test_stopping_a_job_to_keep_returns_what_it_has(jobs: JobRunner, qtbot: QtBot) -> None:
     results: list[Any] = []
-    jobs.start("a", "A", lambda: endless([]), done=results.append, keep=True)
-    qtbot.waitUntil(lambda: jobs.job("a").done > 3)
-    jobs.stop("a")
-    assert jobs.stopping("a")
+    jobs.start(A, "A", lambda: endless([]), done=results.append, keep=True)
+    qtbot.waitUntil(lambda: jobs.job(A).done > 3)
+    jobs.stop(A)
+    assert jobs.stopping(A)
     qtbot.waitUntil(lambda: results == ["kept"])
 
 
 @pytest.mark.alone
 def test_progress_percent_and_time_left(jobs: JobRunner, qtbot: QtBot) -> None:
-    jobs.start("a", "A", lambda: counting(400, 0.005))
-    qtbot.waitUntil(lambda: jobs.job("a").seconds_left is not None)
-    job = jobs.job("a")
+    jobs.start(A, "A", lambda: counting(400, 0.005))
+    qtbot.waitUntil(lambda: jobs.job(A).seconds_left is not None)
+    job = jobs.job(A)
     assert job is not None
     assert job.share is not None
     assert 0 < job.share < 1
     assert job.what == "counting"
     assert job.seconds_left is not None
     assert 0.2 < job.seconds_left < 10
-    jobs.stop("a")
+    jobs.stop(A)
 
 
-def test_where_nobody_knows_the_end_no_per_cent_is_invented(jobs: JobRunner, qtbot: QtBot) -> None:
-    jobs.start("a", "A", lambda: endless([]))
+def test_without_a_known_end_there_is_no_percentage(jobs: JobRunner, qtbot: QtBot) -> None:
+    jobs.start(A, "A", lambda: endless([]))
     qtbot.wait(700)
-    job = jobs.job("a")
+    job = jobs.job(A)
     assert job is not None
     assert job.share is None
     assert job.seconds_left is None
 
 
-def test_a_failure_is_told_once_with_details_and_the_runner_goes_on(
+def test_a_failure_is_reported_once_with_details_and_the_runner_goes_on(
     jobs: JobRunner, qtbot: QtBot
 ) -> None:
     failures: list[Any] = []
@@ -233,13 +232,13 @@ def test_a_failure_is_told_once_with_details_and_the_runner_goes_on(
     def fail() -> None:
         raise ImageError("no such picture")
 
-    jobs.run("a", "Opening", fail, failed=errors.append)
+    jobs.run(A, "Opening", fail, failed=errors.append)
     qtbot.waitUntil(lambda: bool(errors))
     assert [failure.what for failure in failures] == ["Opening"]
     assert failures[0].message == "no such picture"
     assert "Traceback" in failures[0].details
     results: list[int] = []
-    jobs.run("a", "Again", lambda: 7, done=results.append)
+    jobs.run(A, "Again", lambda: 7, done=results.append)
     qtbot.waitUntil(lambda: results == [7])
 
 
@@ -251,7 +250,7 @@ def test_a_cancelled_training_is_no_failure(jobs: JobRunner, qtbot: QtBot) -> No
     def work() -> None:
         raise Cancelled("nothing to keep")
 
-    jobs.run("a", "A", work, failed=errors.append)
+    jobs.run(A, "A", work, failed=errors.append)
     qtbot.waitUntil(lambda: bool(errors))
     assert failures == []
 
@@ -268,8 +267,8 @@ def test_an_error_in_a_callback_does_not_keep_others_waiting(
     def bad(_: object) -> None:
         raise ValueError("bad callback")
 
-    jobs.run("a", "A", lambda: 1, done=bad)
-    jobs.run("b", "B", lambda: 2, done=results.append)
+    jobs.run(A, "A", lambda: 1, done=bad)
+    jobs.run(B, "B", lambda: 2, done=results.append)
     qtbot.waitUntil(lambda: results == [2] and not jobs.jobs())
     assert [str(error) for error in caught] == ["bad callback"]
 
@@ -280,13 +279,13 @@ def test_shutdown_ends_all_generators_at_once_and_nothing_starts_after(
 ) -> None:
     runner, closed, results = JobRunner(), [], []
     for number in range(5):
-        runner.start(f"job {number}", "A", lambda: endless(closed), done=results.append, keep=True)
+        runner.start(A.of(number), "A", lambda: endless(closed), done=results.append, keep=True)
     time.sleep(0.05)
     start = time.monotonic()
     assert runner.shutdown()
     assert time.monotonic() - start < 0.5
     assert closed == [True] * 5
-    runner.run("late", "Late", lambda: 1, done=results.append)
+    runner.run(B, "Late", lambda: 1, done=results.append)
     qapp.processEvents()
     assert results == []
     assert runner.jobs() == ()
@@ -295,7 +294,7 @@ def test_shutdown_ends_all_generators_at_once_and_nothing_starts_after(
 @pytest.mark.alone
 def test_shutdown_says_so_if_a_thread_cannot_be_stopped(qapp: QCoreApplication) -> None:
     runner, release = JobRunner(), threading.Event()
-    runner.run("a", "A", lambda: release.wait(10))
+    runner.run(A, "A", lambda: release.wait(10))
     time.sleep(0.02)
     start = time.monotonic()
     assert not runner.shutdown(0.1)
@@ -311,7 +310,7 @@ def test_20000_reports_do_not_starve_the_window(jobs: JobRunner, qtbot: QtBot) -
     def many() -> Generator[int, None, None]:
         yield from range(20_000)
 
-    jobs.start("a", "A", many, reports=got.extend)
+    jobs.start(A, "A", many, reports=got.extend)
     gaps, last = [], time.perf_counter()
     while jobs.jobs():
         qtbot.wait(1)
@@ -331,5 +330,5 @@ def test_20000_reports_do_not_starve_the_window(jobs: JobRunner, qtbot: QtBot) -
         (KeyError("x"), "KeyError"),
     ],
 )
-def test_errors_are_said_in_words(error: Exception, part: str) -> None:
+def test_errors_are_explained(error: Exception, part: str) -> None:
     assert part in explain(error)

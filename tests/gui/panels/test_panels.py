@@ -23,6 +23,7 @@ from isca_gui.core.progress import run as finish
 from isca_gui.core.settings import PAPER_LEVELS, DatasetSpec, TrainingSettings
 from isca_gui.core.solvers.steps import CONVERGED, STOPPED
 from isca_gui.help.help_viewer import HelpPage
+from isca_gui.jobs.names import JobName
 from isca_gui.jobs.recognition_queue import RecognitionQueue
 from isca_gui.panels import recognise
 from isca_gui.panels.dataset import DatasetPanel
@@ -31,8 +32,8 @@ from isca_gui.panels.recognise import RecognisePanel
 from isca_gui.panels.reference import ReferencePanel
 from isca_gui.panels.training import TrainingPanel
 from isca_gui.session.preferences import Preferences
-from isca_gui.session.records import HIDDEN
-from isca_gui.session.session import Reference, RejectedPicture, Session
+from isca_gui.session.records import Reference, RejectedPicture
+from isca_gui.session.session import Session
 from isca_gui.viewers.messages import MessagesViewer
 from isca_gui.viewers.pictures.pictures import PicturesViewer
 from isca_gui.viewers.runs.runs import RunsViewer
@@ -856,7 +857,7 @@ def test_a_picture_made_from_the_reference_gets_a_verdict(
     test = with_run.session.test
     assert test is not None
     assert test.recognition is not None
-    assert test.truth == "gaussian-noise at MSE 300"
+    assert test.truth.text == "gaussian-noise at MSE 300"
     assert "Truth: Gaussian noise at MSE 300." in recognise_panel.words.text()
     assert recognise_panel.list.topLevelItemCount() == 1
     verdict = test.recognition.verdict
@@ -907,7 +908,7 @@ def test_a_mystery_keeps_its_secret_until_asked(
     test = with_run.session.test
     assert test is not None
     assert test.name.startswith("Mystery")
-    assert test.truth.startswith(HIDDEN)
+    assert test.secret
     assert "Truth" not in recognise_panel.words.text()
     table = tmp_path / "answers.csv"
     with_run.actions.save_answers(table)
@@ -1035,11 +1036,11 @@ def test_a_job_that_was_stopped_takes_nothing_from_the_next_one(qapp: QApplicati
 
     runner = ByHand()
     recognising = RecognitionQueue(Session(), runner)  # type: ignore[arg-type]
-    recognising.picture("before", np.zeros((8, 8), np.float32), "")
+    recognising.add_picture("before", np.zeros((8, 8), np.float32))
     next(tasks[0])
     next(tasks[0])  # "before" is done; the thread is about to ask for more,
     runner.at_work = False  # is told to stop a moment too late,
-    recognising.picture("after", np.zeros((8, 8), np.float32), "")
+    recognising.add_picture("after", np.zeros((8, 8), np.float32))
     assert next(tasks[0], None) is None
     answers = [report[1].name for report in tasks[1] if isinstance(report, tuple)]
     assert answers == ["after"]
@@ -1271,15 +1272,15 @@ def test_the_button_stops_the_job_that_is_shown_and_no_other(
         while True:
             yield Progress(0, 1, "so far")
 
-    jobs.start("evaluation 1", "Evaluating ISCA 1", endless)
+    jobs.start(JobName.EVALUATION.of(1), "Evaluating ISCA 1", endless)
     drawn: list[Any] = []
     jobs.run("bases", "Drawing the bases", lambda: free.wait(10), done=drawn.append)
-    bar._since["evaluation 1"] = 0.0
+    bar._since[JobName.EVALUATION.of(1)] = 0.0
     bar.refresh()
     assert "Evaluating" in bar.job_label.text()
     now[0] += 1  # the newer one lasts long enough to be shown, but is not shown yet
     bar.stop_button.click()
-    assert not jobs.running("evaluation 1")
+    assert not jobs.running(JobName.EVALUATION.of(1))
     bar.refresh()
     assert "Drawing" in bar.job_label.text()
     bar.stop_button.setEnabled(True)

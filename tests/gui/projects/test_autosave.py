@@ -1,4 +1,4 @@
-"""Work that is not saved: put into safety, offered after a crash, and never in anybody's way."""
+"""Unsaved work: autosaved, offered after a crash, and never in anybody's way."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,10 +31,12 @@ from isca_gui.session.preferences import Preferences
 from isca_gui.session.records import Reference, SessionState
 from isca_gui.session.records import Run as Ended
 from tests.gui.conftest import SETTINGS, SPEC, rest
+from tests.places import ROOT
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
+    from pathlib import Path
 
     from numpy.typing import NDArray
     from pytestqt.qtbot import QtBot
@@ -44,10 +45,8 @@ if TYPE_CHECKING:
     from isca_gui.core.model.model import Model
     from isca_gui.window.main_window import MainWindow
 
-from tests.places import ROOT
-
 KILLS = int(os.environ.get("ISCA_KILLS", "4"))
-INTERVAL = 0.5  # seconds between two times that work is put into safety
+INTERVAL = 0.5  # seconds between two autosaves
 SLACK = 0.5  # seconds, for a timer that is late
 KERNEL = TrainingSettings("kernel-isca", kernel="rbf", epochs=200)
 
@@ -65,7 +64,7 @@ def work(picture: NDArray[np.float32], small: Dataset, model: Model) -> SessionS
 
 
 def fill(window: MainWindow, work: SessionState) -> None:
-    """Do as if the work had been done here."""
+    """Put the work into the window as if it had been done there."""
     window.session.set_work(work)
 
 
@@ -74,7 +73,7 @@ def folders() -> list[Path]:
 
 
 def leave(work: SessionState, path: str = "", live: Snapshot | None = None) -> Path:
-    """Leave work behind as a process does that ends without saving it."""
+    """Leave work behind, as a process does that ends without saving it."""
     safe = recovery_folder.RecoveryFolder()
     run(safe.save(work, {}, "", path, live, None))
     folder = safe.folder
@@ -84,7 +83,7 @@ def leave(work: SessionState, path: str = "", live: Snapshot | None = None) -> P
 
 
 def states(data: Dataset, settings: TrainingSettings, after: int) -> tuple[State, tuple[Step, ...]]:
-    """Train up to an epoch and give where it stands, as it is told on the way."""
+    """Train up to an epoch and return the state that is reported there, with all steps."""
     task = training.train(data, settings, due=lambda: True)
     steps: list[Step] = []
     for report in task:
@@ -96,17 +95,19 @@ def states(data: Dataset, settings: TrainingSettings, after: int) -> tuple[State
     raise AssertionError("it ended before")
 
 
-# --- where a training stands --------------------------------------------------------------------------------
+# --- snapshots of a training ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "settings",
     [
-        TrainingSettings(epochs=9), TrainingSettings(solver="direct", epochs=9),
-        replace(KERNEL, epochs=9), replace(KERNEL, epochs=9, solver="direct"),
+        TrainingSettings(epochs=9),
+        TrainingSettings(solver="direct", epochs=9),
+        replace(KERNEL, epochs=9),
+        replace(KERNEL, epochs=9, solver="direct"),
         TrainingSettings(components=9, epochs=9),
     ],
-)  # fmt: skip
+)
 def test_a_training_goes_on_from_a_snapshot_bit_by_bit(
     small: Dataset, settings: TrainingSettings, tmp_path: Path
 ) -> None:
@@ -172,24 +173,24 @@ def test_a_broken_snapshot_is_refused(small: Dataset, tmp_path: Path) -> None:
         training_snapshot.load(tmp_path / "nothing")
 
 
-# --- autosave -----------------------------------------------------------------------------------------------
+# --- autosave -------------------------------------------------------------------------------------
 
 
-def test_work_is_put_into_safety_and_goes_when_it_is_saved(
+def test_work_is_autosaved_until_it_is_saved(
     qtbot: QtBot, window: MainWindow, work: SessionState, tmp_path: Path
 ) -> None:
     assert folders() == [], "nothing yet"
-    with qtbot.waitSignal(window.recovery.kept):
+    with qtbot.waitSignal(window.recovery.autosaved):
         fill(window, work)
     (folder,) = folders()
     assert (folder / recovery_folder.DOCUMENT).exists()
-    assert recovery_folder.orphans() == ([], []), "its process lives"
+    assert recovery_folder.find_unsaved_work() == ([], []), "its process lives"
     window.projects._write(str(tmp_path / f"a{SUFFIX}"))
     rest(qtbot, window)
     qtbot.waitUntil(lambda: not (folder / recovery_folder.DOCUMENT).exists())
-    with qtbot.waitSignal(window.recovery.kept):
+    with qtbot.waitSignal(window.recovery.autosaved):
         window.session.remove_run(1)
-    assert recovery_folder._path(folder) == str(tmp_path / f"a{SUFFIX}")
+    assert recovery_folder._project_path(folder) == str(tmp_path / f"a{SUFFIX}")
     window.quit()
     (box,) = window.findChildren(QMessageBox)
     box.button(QMessageBox.StandardButton.Discard).click()
@@ -199,7 +200,7 @@ def test_work_is_put_into_safety_and_goes_when_it_is_saved(
 def test_what_is_discarded_while_a_training_runs_is_not_offered_again(
     qtbot: QtBot, window: MainWindow, work: SessionState
 ) -> None:
-    with qtbot.waitSignal(window.recovery.kept):
+    with qtbot.waitSignal(window.recovery.autosaved):
         fill(window, work)
     window.session.set_settings(replace(KERNEL, epochs=1_000_000))
     window.menu_actions.train()
@@ -212,13 +213,13 @@ def test_what_is_discarded_while_a_training_runs_is_not_offered_again(
     assert folders() == []
 
 
-def test_closed_by_somebody_else_it_stays(
+def test_work_stays_when_the_window_is_closed_by_the_system(
     qtbot: QtBot, window: MainWindow, work: SessionState
 ) -> None:
-    with qtbot.waitSignal(window.recovery.kept):
+    with qtbot.waitSignal(window.recovery.autosaved):
         fill(window, work)
     window.close()
-    found, problems = recovery_folder.orphans()
+    found, problems = recovery_folder.find_unsaved_work()
     assert problems == []
     assert [each.what for each in found] == ["small.png (a dataset, 1 run)"]
     found[0].lock.release()
@@ -233,26 +234,26 @@ def test_nothing_worth_keeping_leaves_nothing(
     assert folders() == []
 
 
-def test_what_is_in_safety_is_not_written_again(
+def test_what_was_autosaved_is_not_written_again(
     qtbot: QtBot, window: MainWindow, work: SessionState
 ) -> None:
-    with qtbot.waitSignal(window.recovery.kept):
+    with qtbot.waitSignal(window.recovery.autosaved):
         fill(window, work)
     (folder,) = folders()
     written = {path: path.stat().st_mtime_ns for path in folder.rglob("*.isca")}
     assert len(written) == 1
-    with qtbot.waitSignal(window.recovery.kept):
+    with qtbot.waitSignal(window.recovery.autosaved):
         window.session.set_settings(TrainingSettings(components=3))
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*.isca")} == written
 
 
-def test_a_training_under_way_is_in_safety_and_comes_back(
+def test_a_training_under_way_is_autosaved_and_comes_back(
     qtbot: QtBot, window: MainWindow, work: SessionState, open_window: Callable[[], MainWindow]
 ) -> None:
     fill(window, replace(work, runs=(), run=0))
     window.session.set_settings(replace(KERNEL, epochs=1_000_000))
     window.menu_actions.train()
-    qtbot.waitUntil(lambda: window.recovery._written.epoch > 1, timeout=60_000)
+    qtbot.waitUntil(lambda: window.recovery._written_training.epoch > 1, timeout=60_000)
     assert [(folder / recovery_folder.TRAINING).exists() for folder in folders()] == [True]
     window.close()
     other = open_window()
@@ -287,13 +288,13 @@ def test_a_training_that_has_ended_leaves_no_snapshot(
     (folder,) = folders()
     qtbot.waitUntil(lambda: not (folder / recovery_folder.TRAINING).exists())
     window.close()
-    found, _ = recovery_folder.orphans()
+    found, _ = recovery_folder.find_unsaved_work()
     restored, _, _ = run(recovery_folder.load(found[0]))
     assert [each.number for each in restored.runs] == [1]
     found[0].lock.release()
 
 
-def test_where_nothing_can_be_written_it_is_told_once(
+def test_a_failing_autosave_is_reported_once(
     qtbot: QtBot,
     window: MainWindow,
     work: SessionState,
@@ -303,17 +304,20 @@ def test_where_nothing_can_be_written_it_is_told_once(
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
     fill(window, work)
-    told = lambda: [each for each in window.session.messages if "put into safety" in each.text]  # noqa: E731
+
+    def told() -> list[str]:
+        return [each.text for each in window.session.messages if "Autosave failed" in each.text]
+
     qtbot.waitUntil(lambda: bool(told()))
     window.session.set_settings(TrainingSettings(components=3))
     qtbot.wait(round(1000 * (INTERVAL + 0.6)))
     assert len(told()) == 1
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "folder"))
-    qtbot.waitUntil(lambda: len(folders()) == 1 and window.recovery._kept is not None)
+    qtbot.waitUntil(lambda: len(folders()) == 1 and window.recovery._written is not None)
     assert len(told()) == 1, "as soon as it can be written it is, with nothing changed meanwhile"
 
 
-# --- the offer ----------------------------------------------------------------------------------------------
+# --- the offer ------------------------------------------------------------------------------------
 
 
 def test_work_left_behind_is_restored(qtbot: QtBot, window: MainWindow, work: SessionState) -> None:
@@ -330,10 +334,10 @@ def test_work_left_behind_is_restored(qtbot: QtBot, window: MainWindow, work: Se
     assert window.projects.unsaved
     assert len(folders()) == 1, "it is in this process's own folder now"
     window.close()
-    assert len(recovery_folder.orphans()[0]) == 1
+    assert len(recovery_folder.find_unsaved_work()[0]) == 1
 
 
-def test_restoring_that_is_stopped_is_offered_again(
+def test_work_is_offered_again_after_restoring_is_stopped(
     qtbot: QtBot, window: MainWindow, work: SessionState
 ) -> None:
     folder = leave(work)
@@ -350,7 +354,7 @@ def test_restoring_that_is_stopped_is_offered_again(
     assert len(window.session.runs) == 1
 
 
-def test_where_the_question_before_it_is_cancelled_it_is_offered_again(
+def test_work_is_offered_again_after_the_question_is_cancelled(
     qtbot: QtBot, window: MainWindow, work: SessionState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     leave(work)
@@ -358,9 +362,8 @@ def test_where_the_question_before_it_is_cancelled_it_is_offered_again(
     window.projects.mark_changed()
     window.recovery.look()
     qtbot.waitUntil(window.notice.isVisible)
-    monkeypatch.setattr(
-        QFileDialog, "getSaveFileName", lambda *_: ("", "")
-    )  # Save, and then no name
+    # The user chooses Save, and then no name.
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: ("", ""))
     for button in (QMessageBox.StandardButton.Cancel, QMessageBox.StandardButton.Save):
         window.notice.buttons[0].click()
         (box,) = (each for each in window.findChildren(QMessageBox) if each.isVisible())
@@ -370,7 +373,7 @@ def test_where_the_question_before_it_is_cancelled_it_is_offered_again(
     assert window.session.runs == ()
 
 
-def test_where_the_save_before_it_is_stopped_it_is_offered_again(
+def test_work_is_offered_again_after_the_save_before_it_is_stopped(
     qtbot: QtBot,
     window: MainWindow,
     work: SessionState,
@@ -397,19 +400,19 @@ def test_where_the_save_before_it_is_stopped_it_is_offered_again(
     assert (window.session.settings.seed, window.projects.unsaved) == (5, True)
 
 
-def test_what_is_restored_stays_in_safety_until_it_is_in_ours(
+def test_restored_work_keeps_its_folder_until_it_is_autosaved(
     qtbot: QtBot, window: MainWindow, work: SessionState
 ) -> None:
     folder = leave(work)
     window.recovery.look()
     qtbot.waitUntil(window.notice.isVisible)
     fill(window, replace(work, runs=(), run=0))
-    window.projects._saved_as = window.session.stamp  # nothing to ask about
+    window.projects._saved_stamp = window.session.stamp  # nothing to ask about
     window.projects.mark_changed()
     window.recovery._timer.stop()
-    window.recovery._on_timer()  # of the work before
+    window.recovery._autosave()  # of the work before
     assert window.recovery.busy
-    (orphan,) = window.recovery._orphans
+    (orphan,) = window.recovery._unsaved
     window.recovery._adopted.append(orphan)  # restored while that is under way
     qtbot.waitUntil(lambda: not window.recovery.busy)
     assert folder.exists()
@@ -418,7 +421,7 @@ def test_what_is_restored_stays_in_safety_until_it_is_in_ours(
     rest(qtbot, window)
 
 
-def test_it_belongs_to_its_file_again(
+def test_restored_work_belongs_to_its_file_again(
     qtbot: QtBot, window: MainWindow, work: SessionState, tmp_path: Path
 ) -> None:
     path = tmp_path / f"mine{SUFFIX}"
@@ -437,7 +440,7 @@ def test_it_belongs_to_its_file_again(
     assert [each.number for each in other.runs] == [1]
 
 
-def test_that_its_file_is_another_windows_is_told(
+def test_restored_work_whose_file_is_open_elsewhere_is_read_only(
     qtbot: QtBot, window: MainWindow, work: SessionState, tmp_path: Path
 ) -> None:
     path = tmp_path / f"mine{SUFFIX}"
@@ -468,9 +471,7 @@ def test_a_file_that_was_saved_since_is_not_written_over(
     assert [each.number for each in window.session.runs] == [1]
     assert window.projects.path == ""
     assert window.projects.unsaved
-    assert any(
-        "was saved after this work was kept" in each.text for each in window.session.messages
-    )
+    assert any("was saved after this work" in each.text for each in window.session.messages)
 
 
 def test_work_is_never_offered_as_that_of_another_project(
@@ -486,7 +487,7 @@ def test_work_is_never_offered_as_that_of_another_project(
     with pytest.raises(OSError, match="No space"):
         run(safe.save(work, {}, "", str(tmp_path / f"b{SUFFIX}"), None, None))
     safe.close(keep=True)
-    assert recovery_folder.orphans() == ([], [])
+    assert recovery_folder.find_unsaved_work() == ([], [])
 
 
 def test_a_training_whose_dataset_was_replaced_comes_back(
@@ -499,12 +500,15 @@ def test_a_training_whose_dataset_was_replaced_comes_back(
     fill(window, replace(work, runs=(), run=0))
     window.session.set_settings(TrainingSettings(epochs=1_000_000))
     window.menu_actions.train()
-    qtbot.waitUntil(lambda: window.recovery._written.epoch > 1, timeout=60_000)
+    qtbot.waitUntil(lambda: window.recovery._written_training.epoch > 1, timeout=60_000)
     other_data = replace(small, pictures=np.ascontiguousarray(small.pictures[:, :, ::-1]))
     window.session.set_dataset(other_data, other_data.digest())
-    epoch = window.recovery._written.epoch
+    epoch = window.recovery._written_training.epoch
     qtbot.waitUntil(
-        lambda: window.recovery._written.epoch > epoch + 1 and not window.recovery._written.own
+        lambda: (
+            window.recovery._written_training.epoch > epoch + 1
+            and not window.recovery._written_training.own_dataset
+        )
     )
     window.close()
     other = open_window()
@@ -539,7 +543,7 @@ def test_several_are_offered_one_after_the_other(
     window.notice.buttons[2].click()
     assert not window.notice.isVisible()
     assert first.exists()
-    found, _ = recovery_folder.orphans()
+    found, _ = recovery_folder.find_unsaved_work()
     assert [each.folder for each in found] == [first], "offered again at the next start"
     found[0].lock.release()
 
@@ -547,12 +551,12 @@ def test_several_are_offered_one_after_the_other(
 def test_a_living_process_is_left_alone(work: SessionState) -> None:
     safe = recovery_folder.RecoveryFolder()
     run(safe.save(work, {}, "", "", None, None))
-    assert recovery_folder.orphans() == ([], [])
+    assert recovery_folder.find_unsaved_work() == ([], [])
     safe.close(keep=False)
     assert folders() == []
 
 
-def test_what_cannot_be_read_is_told_and_kept(
+def test_unreadable_work_is_reported_and_kept(
     qtbot: QtBot, window: MainWindow, work: SessionState
 ) -> None:
     folder = leave(work)
@@ -582,17 +586,17 @@ def test_a_file_that_was_lost_does_not_take_the_rest_with_it(
         "ISCA 1 could not be restored" in message.text for message in window.session.messages
     )
     qtbot.waitUntil(lambda: len(folders()) == 2 and not window.recovery.busy)
-    with qtbot.waitSignal(window.recovery.kept):
+    with qtbot.waitSignal(window.recovery.autosaved):
         window.session.set_settings(TrainingSettings(components=3))
     rest(qtbot, window)
     assert folder.exists(), "whoever can mend it finds it there"
 
 
-# --- killed -------------------------------------------------------------------------------------------------
+# --- killed ---------------------------------------------------------------------------------------
 
 
 def reaches(found: dict[str, Any], wanted: dict[str, Any]) -> bool:
-    """Tell whether what came back is at least what there was at a moment."""
+    """Whether what came back is at least what there was at a moment."""
     number, epoch = wanted["live"]
     further = {*found["runs"]} >= {*wanted["runs"]} and {*found["tested"]} >= {*wanted["tested"]}
     trained = not number or found["epochs"].get(number, -1) >= epoch or epoch == 0
@@ -600,23 +604,20 @@ def reaches(found: dict[str, Any], wanted: dict[str, Any]) -> bool:
 
 
 def kill_at(seconds: float, seed: int, folder: Path) -> tuple[float, float, dict[str, Any]]:
-    """Kill the program at a moment; give how much was lost, how long writing took, and what came back."""
+    """Kill the program at a moment; return the seconds lost, those of writing, and what is back."""
     log, state = folder / f"log{seed}", folder / f"state{seed}"
     environment = os.environ | {
-        "QT_QPA_PLATFORM": "offscreen", "XDG_CONFIG_HOME": str(folder / f"config{seed}"),
-        "XDG_STATE_HOME": str(state), "ISCA_AUTOSAVE_SECONDS": str(INTERVAL),
-    }  # fmt: skip
-    command = [
-        sys.executable,
-        "-m",
-        "tests.gui.working",
-        str(folder / "small.png"),
-        str(log),
-        str(seed),
-    ]
+        "QT_QPA_PLATFORM": "offscreen",
+        "XDG_CONFIG_HOME": str(folder / f"config{seed}"),
+        "XDG_STATE_HOME": str(state),
+        "ISCA_AUTOSAVE_SECONDS": str(INTERVAL),
+    }
+    arguments = [str(folder / "small.png"), str(log), str(seed)]
+    command = [sys.executable, "-m", "tests.gui.working", *arguments]
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
     try:
-        # There is something to lose; but for every fifth it is in safety, for which the first time is slow.
+        # There is something to lose. It is autosaved once, but for every fifth run: the first
+        # autosave is slow.
         while (
             not log.exists()
             or '"dataset": true' not in log.read_text()
@@ -644,7 +645,7 @@ def saved(state: Path) -> bool:
 
 
 def writing(before: list[dict[str, Any]], killed: float) -> float:
-    """Give the longest time in seconds that it took to put the work into safety, also unfinished."""
+    """Return the longest time in seconds that an autosave took, finished or not."""
     longest, begun = 0.0, 0.0
     for each in [*before, {"saving": False, "time": killed}]:
         if each["saving"]:
@@ -657,7 +658,7 @@ def writing(before: list[dict[str, Any]], killed: float) -> float:
 def recovered(state: Path) -> dict[str, Any]:
     """Take over what the killed process left, as the next start does."""
     os.environ["XDG_STATE_HOME"] = str(state)
-    found, problems = recovery_folder.orphans()
+    found, problems = recovery_folder.find_unsaved_work()
     assert problems == []
     assert len(found) <= 1
     nothing: dict[str, Any] = {"dataset": False, "runs": [], "tested": [], "epochs": {}}
@@ -685,7 +686,7 @@ def test_killed_at_any_moment_hardly_anything_is_lost(
     lost, came_back = [], 0
     for seed in range(KILLS):
         seconds, writes, found = kill_at(moments.uniform(0.0, 4.0), seed, tmp_path)
-        # What is done while one save is under way is in the next, which begins an interval after that one.
+        # What is done during one autosave is in the next, which begins an interval later.
         assert seconds <= max(INTERVAL, writes) + writes + SLACK, (seed, seconds, writes, found)
         lost.append(seconds)
         came_back += found["dataset"]
@@ -694,7 +695,7 @@ def test_killed_at_any_moment_hardly_anything_is_lost(
     sys.stdout.write(f"{KILLS} kills, {came_back} with work, {said}\n")
 
 
-# --- two instances ------------------------------------------------------------------------------------------
+# --- two instances --------------------------------------------------------------------------------
 
 WRITER = """
 import sys

@@ -1,4 +1,4 @@
-"""Projects in the window: everything comes back, nothing is lost unasked, and one writer at a time."""
+"""Projects in the window: all comes back, nothing is lost unasked, one writer at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import threading
 import time
 import zipfile
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,19 +30,22 @@ from isca_gui.core.projects import project
 from isca_gui.core.recognition.evaluation import leave_one_out
 from isca_gui.core.recognition.recogniser import Recogniser
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
-from isca_gui.projects import project_io as work_files
+from isca_gui.jobs import recognition_queue
+from isca_gui.jobs.names import JobName
+from isca_gui.projects import project_io
 from isca_gui.projects.file_locks import lock_of
 from isca_gui.projects.manager import PACKED, SUFFIX
-from isca_gui.projects.vote_map_reload import RELOAD_VOTE_MAPS
-from isca_gui.session import records as parts
+from isca_gui.session import records
 from isca_gui.session.preferences import Preferences
-from isca_gui.session.session import Reference, RejectedPicture
+from isca_gui.session.records import Reference, RejectedPicture
 from isca_gui.widgets.missing_files import MissingFiles
 from isca_gui.widgets.save_question import ask_replace, ask_save
 from tests.gui.conftest import SETTINGS, SPEC, rest, still
+from tests.places import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from numpy.typing import NDArray
     from pytestqt.qtbot import QtBot
@@ -52,12 +54,10 @@ if TYPE_CHECKING:
     from isca_gui.core.model.model import Model
     from isca_gui.window.main_window import MainWindow
 
-from tests.places import ROOT
-
 
 @pytest.fixture(scope="module")
-def done(picture: NDArray[np.float32], small: Dataset, model: Model) -> parts.SessionState:
-    """Everything: two runs of three, one evaluated, pictures recognised by both, and one that was refused."""
+def done(picture: NDArray[np.float32], small: Dataset, model: Model) -> records.SessionState:
+    """Two runs of three, one evaluated; pictures recognised by both, and a rejected one."""
     reference, recogniser = (
         Reference("small.png", picture, "/pictures/small.png"),
         Recogniser(model),
@@ -65,21 +65,23 @@ def done(picture: NDArray[np.float32], small: Dataset, model: Model) -> parts.Se
     blurred, noisy = (
         strength.distort(picture, kind, 250.0, 1).picture for kind in ("blur", "jpeg")
     )
-    evaluated = parts.Run(1, "ISCA 1", model, SETTINGS, finish(leave_one_out(model)))
-    runs = evaluated, parts.Run(3, "ISCA 3", model, SETTINGS)
+    evaluated = records.Run(1, "ISCA 1", model, SETTINGS, finish(leave_one_out(model)))
+    runs = evaluated, records.Run(3, "ISCA 3", model, SETTINGS)
     tested = (
-        parts.TestedPicture(1, "blurred", blurred, recogniser.recognise(blurred), 1, "blur"),
-        parts.TestedPicture(2, "noisy", noisy, recogniser.recognise(noisy), 3),
+        records.TestedPicture(
+            1, "blurred", blurred, recogniser.recognise(blurred), 1, records.Truth(("blur",))
+        ),
+        records.TestedPicture(2, "noisy", noisy, recogniser.recognise(noisy), 3),
     )
     refused = (RejectedPicture(3, "bad.png", "It is no picture.", "/bad.png"),)
     data = (small, small.digest(), reference)
-    return parts.SessionState(
+    return records.SessionState(
         SPEC, SETTINGS, reference, *data, runs, tested, refused, run=1, test=1
     )
 
 
 @pytest.fixture
-def worked(qtbot: QtBot, window: MainWindow, done: parts.SessionState) -> MainWindow:
+def worked(qtbot: QtBot, window: MainWindow, done: records.SessionState) -> MainWindow:
     """A window with everything in it."""
     window.session.set_work(done)
     rest(qtbot, window)
@@ -129,7 +131,7 @@ class ByHand(QCloseEvent):
 
 
 def close_by_hand(window: MainWindow) -> bool:
-    """Close the window as its frame's button does; gives whether it closed at once."""
+    """Close the window as its frame's button does; return whether it closed at once."""
     event = ByHand()
     window.closeEvent(event)
     return event.isAccepted()
@@ -141,7 +143,7 @@ def action(window: MainWindow, key: str) -> QAction:
 
 
 def choose(monkeypatch: pytest.MonkeyPatch, path: Path | str) -> None:
-    """Let every file dialog give a path."""
+    """Let every file dialog return a path."""
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(path), ""))
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(path), ""))
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(path))
@@ -250,7 +252,7 @@ def test_a_picture_is_left_out_of_any_run_that_knows_it(
 
 @pytest.fixture
 def two(qtbot: QtBot, worked: MainWindow, tmp_path: Path) -> tuple[Path, Path, dict[str, bytes]]:
-    """Two projects, the second with fewer runs; the first is open. And all their bytes."""
+    """Two projects, the second with fewer runs and the first open, and all their bytes."""
     (tmp_path / "all").mkdir()
     first = save(qtbot, worked, tmp_path / "all" / f"first{SUFFIX}")
     worked.session.remove_run(3)
@@ -275,9 +277,11 @@ def test_a_save_asked_for_while_a_project_opens_does_not_mix_them(
 
 
 def test_a_file_named_for_other_work_is_not_written(
-    qtbot: QtBot, worked: MainWindow, two: tuple[Path, Path, dict[str, bytes]],
+    qtbot: QtBot,
+    worked: MainWindow,
+    two: tuple[Path, Path, dict[str, bytes]],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     first, second, before = two
 
     def meanwhile(*_: object) -> tuple[str, str]:
@@ -297,10 +301,12 @@ def test_a_file_named_for_other_work_is_not_written(
 
 
 class Gate:
-    """Lets a generator of the core go on only when it is opened; at once is what it does at once."""
+    """Holds a generator of a module until the gate is opened."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, name: str, *, before: bool) -> None:
-        self.is_open, real = False, getattr(work_files, name)
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, name: str, *, before: bool, module: Any = project_io
+    ) -> None:
+        self.is_open, real = False, getattr(module, name)
 
         def gated(*words: Any, **more: Any) -> Any:
             if before:
@@ -309,7 +315,7 @@ class Gate:
             yield from self.waiting()
             return result
 
-        monkeypatch.setattr(work_files, name, gated)
+        monkeypatch.setattr(module, name, gated)
 
     def waiting(self) -> Any:
         while not self.is_open:
@@ -318,10 +324,13 @@ class Gate:
 
 
 @pytest.mark.parametrize("asked", ["before", "behind"])
-def test_a_save_about_the_question_keeps_to_its_own_work(
-    qtbot: QtBot, worked: MainWindow, two: tuple[Path, Path, dict[str, bytes]],
-    monkeypatch: pytest.MonkeyPatch, asked: str,
-) -> None:  # fmt: skip
+def test_a_save_before_or_behind_the_question_keeps_to_its_own_work(
+    qtbot: QtBot,
+    worked: MainWindow,
+    two: tuple[Path, Path, dict[str, bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+    asked: str,
+) -> None:
     first, second, _ = two
     gate = Gate(monkeypatch, "save", before=True)
     worked.projects.open(second)
@@ -351,7 +360,7 @@ def test_a_project_that_is_written_while_it_is_read_is_read_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     path = save(qtbot, worked, tmp_path / f"all{SUFFIX}")
-    gate, other = Gate(monkeypatch, "open_or_tell", before=False), open_window()
+    gate, other = Gate(monkeypatch, "open_or_list_missing", before=False), open_window()
     other.projects.open(path)
     qtbot.waitUntil(lambda: any(job.what == "waiting" for job in other.jobs.jobs()))
     worked.session.remove_run(3)
@@ -369,7 +378,7 @@ def test_a_project_that_is_written_while_it_is_read_is_read_again(
 def test_work_that_comes_while_the_end_waits_for_a_file_is_asked_about(
     qtbot: QtBot,
     worked: MainWindow,
-    done: parts.SessionState,
+    done: records.SessionState,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -390,14 +399,14 @@ def test_work_that_comes_while_the_end_waits_for_a_file_is_asked_about(
 def test_what_comes_after_all_was_discarded_is_asked_about(
     qtbot: QtBot,
     worked: MainWindow,
-    done: parts.SessionState,
+    done: records.SessionState,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     save(qtbot, worked, tmp_path / f"all{SUFFIX}")
     gate = Gate(monkeypatch, "save_packed", before=True)
     worked.projects._write_packed(str(tmp_path / f"packed{PACKED}"))
-    worked.jobs.start("evaluation 1", "Evaluating", gate.waiting)
+    worked.jobs.start(JobName.EVALUATION.of(1), "Evaluating", gate.waiting)
     worked.projects.mark_changed()
     assert not close_by_hand(worked)
     answer(QMessageBox.StandardButton.Discard)
@@ -436,7 +445,7 @@ def test_a_save_after_new_is_of_the_new_work(
 
 
 def test_work_that_ends_while_missing_files_are_looked_for_is_asked_about(
-    qtbot: QtBot, moved: tuple[MainWindow, Path], done: parts.SessionState
+    qtbot: QtBot, moved: tuple[MainWindow, Path], done: records.SessionState
 ) -> None:
     window, path = moved
     window.session.set_reference(done.reference)
@@ -448,7 +457,7 @@ def test_work_that_ends_while_missing_files_are_looked_for_is_asked_about(
     assert window.projects.path != str(path)
     assert [test.name for test in window.session.tested] == ["blurred"]
     window.projects.mark_changed()
-    window.session.set_work(parts.SessionState(SPEC, SETTINGS))
+    window.session.set_work(records.SessionState(SPEC, SETTINGS))
 
 
 @pytest.mark.parametrize("saves", [1, 2])
@@ -467,7 +476,7 @@ def test_new_work_does_not_come_into_the_file_that_is_being_written(
     assert everything(tmp_path) == before
 
 
-def test_a_truth_told_while_the_pictures_of_a_project_are_recognised_stays_told(
+def test_a_mystery_revealed_while_vote_maps_are_reloaded_stays_revealed(
     qtbot: QtBot, worked: MainWindow, tmp_path: Path, open_window: Any
 ) -> None:
     worked.menu_actions.mystery()
@@ -477,26 +486,26 @@ def test_a_truth_told_while_the_pictures_of_a_project_are_recognised_stays_told(
     other = open_window()
     other.projects.open(path)
     qtbot.waitUntil(lambda: other.session.test is not None)
-    assert other.session.test.truth.startswith("hidden:")
+    assert other.session.test.secret
     other.menu_actions.reveal(other.session.test.number)
     rest(qtbot, other)
     assert other.session.test.recognition is not None
-    assert not other.session.test.truth.startswith("hidden:")
+    assert not other.session.test.secret
 
 
-def test_a_map_that_is_not_made_is_not_laid_to_a_deleted_run(
+def test_a_map_that_is_not_made_yet_is_not_blamed_on_a_deleted_run(
     qtbot: QtBot, worked: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = save(qtbot, worked, tmp_path / f"all{SUFFIX}")
-    Gate(monkeypatch, "recognised", before=True)
+    Gate(monkeypatch, "recognise_stored", before=True, module=recognition_queue)
     worked.projects.open(path)
-    qtbot.waitUntil(lambda: worked.jobs.running(RELOAD_VOTE_MAPS))
+    qtbot.waitUntil(lambda: worked.jobs.running(JobName.VOTE_MAPS))
     results = worked.results
     for _ in range(2):  # while it is made, and when that was stopped
         for work in (results.save_map, results.save_votes):
             work()
             assert "is not made yet" in worked.session.messages[-1].text
-        worked.jobs.stop(RELOAD_VOTE_MAPS)
+        worked.jobs.stop(JobName.VOTE_MAPS)
         rest(qtbot, worked)
     worked.session.remove_run(1)
     results.save_map()
@@ -531,7 +540,7 @@ def test_a_verdict_of_a_run_that_was_deleted_stays(
     assert (tmp_path / "after.csv").read_bytes() == (tmp_path / "before.csv").read_bytes()
 
 
-def test_saved_opened_and_saved_it_is_the_same_in_every_byte(
+def test_saving_an_opened_project_changes_no_byte(
     qtbot: QtBot, worked: MainWindow, tmp_path: Path, open_window: Any
 ) -> None:
     worked.training_panel.heading.setChecked(False)
@@ -570,7 +579,7 @@ def test_a_stale_dataset_stays_stale(
     assert all(run.stale for run in worked.session.runs)
 
 
-# --- the file menu ------------------------------------------------------------------------------------------
+# --- the file menu --------------------------------------------------------------------------------
 
 
 def test_save_asks_for_a_name_once(
@@ -626,7 +635,7 @@ def command(window: MainWindow, words: str) -> QAction:
     return found
 
 
-def test_in_one_file_it_goes_anywhere(
+def test_a_packed_project_opens_elsewhere(
     qtbot: QtBot,
     worked: MainWindow,
     tmp_path: Path,
@@ -665,7 +674,7 @@ def test_in_one_file_it_goes_anywhere(
 
 
 @pytest.mark.parametrize("kept", [False, True])
-def test_a_full_drive_is_told_by_the_name_of_the_one_file(
+def test_a_full_drive_is_reported_with_the_name_of_the_packed_file(
     qtbot: QtBot, worked: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: bool
 ) -> None:
     if kept:
@@ -696,7 +705,7 @@ def test_a_full_drive_is_told_by_the_name_of_the_one_file(
     assert [*target.parent.iterdir()] == []
 
 
-def test_what_is_no_packed_project_is_told_and_changes_nothing(
+def test_an_invalid_packed_project_is_reported_and_changes_nothing(
     qtbot: QtBot, worked: MainWindow, tmp_path: Path
 ) -> None:
     path = save(qtbot, worked, tmp_path / f"mine{SUFFIX}")
@@ -721,8 +730,8 @@ def test_a_packed_project_of_a_newer_version_is_not_called_damaged(
             if entry.filename.endswith(SUFFIX):
                 content = content.replace(b'"schema": 2', b'"schema": 99')
             target.writestr(entry, content)
-    worked.projects.mark_changed()
-    worked.projects._load_packed(str(newer))
+    worked.projects.open(newer)
+    answer(QMessageBox.StandardButton.Discard)
     rest(qtbot, worked)
     (told,) = errors(worked)
     assert str(newer) in told
@@ -730,7 +739,7 @@ def test_a_packed_project_of_a_newer_version_is_not_called_damaged(
     assert "damaged" not in told
 
 
-def test_a_damaged_packed_project_is_told_by_its_own_name(
+def test_a_damaged_packed_project_is_reported_with_its_own_name(
     qtbot: QtBot, worked: MainWindow, tmp_path: Path
 ) -> None:
     good, bad = tmp_path / f"good{PACKED}", tmp_path / f"bad{PACKED}"
@@ -741,7 +750,8 @@ def test_a_damaged_packed_project_is_told_by_its_own_name(
             new.writestr(
                 entry, re.sub(rb'("sha256": ")[0-9a-f]{4}', rb"\g<1>0000", old.read(entry), count=1)
             )
-    worked.projects._load_packed(str(bad))
+    worked.projects.open(bad)
+    answer(QMessageBox.StandardButton.Discard)
     rest(qtbot, worked)
     assert errors(worked) == [
         f"Cannot open project '{bad}': it is damaged. Take another copy of it."
@@ -818,7 +828,7 @@ def test_a_project_is_opened_at_the_start(
     assert len(other.session.tested) == 2
 
 
-def test_what_is_no_project_is_told_and_changes_nothing(
+def test_an_invalid_project_is_reported_and_changes_nothing(
     qtbot: QtBot, worked: MainWindow, tmp_path: Path
 ) -> None:
     save(qtbot, worked, tmp_path / f"one{SUFFIX}")
@@ -834,7 +844,7 @@ def test_what_is_no_project_is_told_and_changes_nothing(
     assert len(worked.session.runs) == 2
 
 
-def test_a_place_that_cannot_be_written_is_told(
+def test_a_place_that_cannot_be_written_is_reported(
     qtbot: QtBot, worked: MainWindow, tmp_path: Path
 ) -> None:
     worked.projects._write(str(tmp_path / "no folder" / f"a{SUFFIX}"))
@@ -875,7 +885,7 @@ def test_a_save_that_is_stopped_leaves_the_old_file_and_can_be_begun_again(
         worked.projects._write(str(target))
         worked.menu_actions.stop()
         saves_may_go_on.set()
-        qtbot.waitUntil(lambda: worked.jobs.idle("project"))
+        qtbot.waitUntil(lambda: worked.jobs.idle(JobName.PROJECT))
     assert path.read_bytes() == before
     assert not other.exists()
     assert worked.projects.unsaved
@@ -884,7 +894,7 @@ def test_a_save_that_is_stopped_leaves_the_old_file_and_can_be_begun_again(
     assert len(project.read(other).runs) == 1
 
 
-# --- nothing is lost unasked --------------------------------------------------------------------------------
+# --- nothing is lost unasked ----------------------------------------------------------------------
 
 
 def test_with_nothing_worth_keeping_nobody_is_asked(
@@ -916,7 +926,7 @@ def test_cancel_keeps_everything(
     assert len(worked.session.runs) == 2
 
 
-def test_saved_when_asked_then_closed(
+def test_answering_save_saves_and_closes(
     qtbot: QtBot, worked: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     choose(monkeypatch, tmp_path / f"late{SUFFIX}")
@@ -934,7 +944,7 @@ def test_what_is_changed_while_it_is_saved_is_saved_before_it_closes(
     worked.session.set_settings(replace(worked.session.settings, seed=5))
     close_by_hand(worked)
     answer(QMessageBox.StandardButton.Save)
-    assert worked.jobs.running("project")
+    assert worked.jobs.running(JobName.PROJECT)
     worked.session.set_settings(replace(worked.session.settings, seed=6))
     qtbot.waitUntil(lambda: not worked.isVisible())
     other = open_window()
@@ -943,7 +953,7 @@ def test_what_is_changed_while_it_is_saved_is_saved_before_it_closes(
     assert other.session.settings.seed == 6
 
 
-def test_discarded_when_asked_it_closes(qtbot: QtBot, worked: MainWindow) -> None:
+def test_answering_discard_closes(qtbot: QtBot, worked: MainWindow) -> None:
     assert not close_by_hand(worked)
     answer(QMessageBox.StandardButton.Discard)
     qtbot.waitUntil(lambda: not worked.isVisible())
@@ -1041,7 +1051,7 @@ def test_the_program_does_not_end_where_a_file_could_not_be_written(
     assert len(errors(worked)) == 1
 
 
-def test_asked_twice_it_ends_at_once(
+def test_quitting_twice_ends_the_program_at_once(
     qtbot: QtBot, worked: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = save(qtbot, worked, tmp_path / f"a{SUFFIX}")
@@ -1084,14 +1094,14 @@ def test_a_deleted_runs_number_is_not_given_again(
     assert other.session.add_model("another", model) == 4
 
 
-def test_whoever_else_closes_the_window_is_not_asked(worked: MainWindow) -> None:
+def test_the_system_closes_the_window_without_a_question(worked: MainWindow) -> None:
     assert worked.projects.unsaved
     worked.close()
     assert boxes() == []
     assert not worked.isVisible()
 
 
-# --- missing files ------------------------------------------------------------------------------------------
+# --- missing files --------------------------------------------------------------------------------
 
 
 def dialogs() -> list[MissingFiles]:
@@ -1118,13 +1128,13 @@ def test_missing_files_are_listed_and_found_in_a_folder(
     (dialog,) = dialogs()
     assert dialog.list.topLevelItemCount() == 5
     assert window.session.runs == ()
-    threads, look = [], work_files.IncompleteProject.looked_for_in
+    threads, look = [], project_io.IncompleteProject.relocated_to
 
     def watched(*words: Any) -> Any:
         threads.append(threading.current_thread() is threading.main_thread())
         return look(*words)
 
-    monkeypatch.setattr(work_files.IncompleteProject, "looked_for_in", watched)
+    monkeypatch.setattr(project_io.IncompleteProject, "relocated_to", watched)
     choose(monkeypatch, tmp_path)  # not there
     dialog.look_button.click()
     rest(qtbot, window)
@@ -1145,7 +1155,9 @@ def test_missing_files_are_listed_and_found_in_a_folder(
     assert errors(window) == []
 
 
-def test_opened_without_what_is_missing(qtbot: QtBot, worked: MainWindow, tmp_path: Path) -> None:
+def test_a_project_is_opened_without_its_missing_files(
+    qtbot: QtBot, worked: MainWindow, tmp_path: Path
+) -> None:
     path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")
     before = path.read_bytes()
     stored = project.read(path)
@@ -1163,7 +1175,9 @@ def test_opened_without_what_is_missing(qtbot: QtBot, worked: MainWindow, tmp_pa
     assert path.read_bytes() == before
 
 
-def test_missing_files_are_left_alone(qtbot: QtBot, moved: tuple[MainWindow, Path]) -> None:
+def test_cancelling_missing_files_changes_nothing(
+    qtbot: QtBot, moved: tuple[MainWindow, Path]
+) -> None:
     window, _ = moved
     dialogs()[0].cancel_button.click()
     rest(qtbot, window)
@@ -1172,10 +1186,10 @@ def test_missing_files_are_left_alone(qtbot: QtBot, moved: tuple[MainWindow, Pat
     assert window.projects.path == ""
 
 
-# --- two windows --------------------------------------------------------------------------------------------
+# --- two windows ----------------------------------------------------------------------------------
 
 
-def test_a_second_window_may_look_but_not_write(
+def test_a_second_window_may_read_but_not_write(
     qtbot: QtBot,
     worked: MainWindow,
     tmp_path: Path,
@@ -1207,11 +1221,11 @@ def test_a_second_window_may_look_but_not_write(
     worked.projects.new()
     second.projects.open(path)
     rest(qtbot, second)
-    assert not second.projects.locked_out, "the first window has given it free"
+    assert not second.projects.locked_out, "the first window has closed it"
 
 
 @pytest.mark.parametrize("changed", [False, True])
-def test_a_file_that_was_given_free_is_written(
+def test_a_file_that_the_other_window_has_closed_is_written(
     qtbot: QtBot, worked: MainWindow, tmp_path: Path, open_window: Any, changed: bool
 ) -> None:
     path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")
@@ -1256,9 +1270,13 @@ def test_questions_are_seen_whole_whatever_the_project_is_called(
 
 
 def test_what_another_window_has_saved_is_not_replaced_unasked(
-    qtbot: QtBot, worked: MainWindow, model: Model, tmp_path: Path, open_window: Any,
+    qtbot: QtBot,
+    worked: MainWindow,
+    model: Model,
+    tmp_path: Path,
+    open_window: Any,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     (tmp_path / "p").mkdir()
     path = save(qtbot, worked, tmp_path / "p" / f"one{SUFFIX}")
     second = open_window()
@@ -1287,7 +1305,7 @@ def test_what_another_window_has_saved_is_not_replaced_unasked(
 
 @pytest.fixture
 def replaced(qtbot: QtBot, worked: MainWindow, tmp_path: Path) -> tuple[Path, dict[str, bytes]]:
-    """A project that is open and changed, whose file somebody else has replaced, as no lock can prevent."""
+    """A project that is open and changed, whose file was replaced without asking for its lock."""
     (tmp_path / "p").mkdir()
     path = save(qtbot, worked, tmp_path / "p" / f"one{SUFFIX}")
     there = project.read(path)
@@ -1299,9 +1317,12 @@ def replaced(qtbot: QtBot, worked: MainWindow, tmp_path: Path) -> tuple[Path, di
 
 @pytest.mark.parametrize("way", ["save", "save_as", "save_copy"])
 def test_a_file_that_was_replaced_is_replaced_only_when_that_is_wanted(
-    qtbot: QtBot, worked: MainWindow, replaced: tuple[Path, dict[str, bytes]], way: str,
+    qtbot: QtBot,
+    worked: MainWindow,
+    replaced: tuple[Path, dict[str, bytes]],
+    way: str,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     path, before = replaced
     choose(monkeypatch, path)
     for _ in range(2):
@@ -1321,9 +1342,12 @@ def test_a_file_that_was_replaced_is_replaced_only_when_that_is_wanted(
 
 
 def test_a_file_that_was_replaced_stays_beside_what_is_saved_as_another(
-    qtbot: QtBot, worked: MainWindow, replaced: tuple[Path, dict[str, bytes]], tmp_path: Path,
+    qtbot: QtBot,
+    worked: MainWindow,
+    replaced: tuple[Path, dict[str, bytes]],
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     path, before = replaced
     choose(monkeypatch, tmp_path / f"two{SUFFIX}")
     worked.quit()
@@ -1378,12 +1402,15 @@ def test_a_project_whose_folder_was_renamed_is_no_other_windows(
     assert not lock_of(str(path)).exists()
 
 
-def test_a_lock_of_a_dead_process_is_nobodys(
+def test_the_lock_of_a_dead_process_is_ignored(
     qtbot: QtBot, worked: MainWindow, tmp_path: Path
 ) -> None:
     path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")
     worked.projects.new()
-    code = f"import os; from isca_gui.core.storage.lock import Lock; a = Lock({str(lock_of(str(path)))!r}); os._exit(9)"
+    code = (
+        "import os; from isca_gui.core.storage.lock import Lock; "
+        f"held = Lock({str(lock_of(str(path)))!r}); os._exit(9)"
+    )
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60)
     assert lock_of(str(path)).exists()
     worked.projects.open(path)
@@ -1391,7 +1418,7 @@ def test_a_lock_of_a_dead_process_is_nobodys(
     assert worked.projects.locked_out == ""
 
 
-def test_where_no_lock_can_be_had_it_is_told(
+def test_a_lock_that_cannot_be_taken_is_reported(
     qtbot: QtBot, worked: MainWindow, tmp_path: Path
 ) -> None:
     path = save(qtbot, worked, tmp_path / f"one{SUFFIX}")

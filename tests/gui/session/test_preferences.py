@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_they_come_back(tmp_path: Path) -> None:
+def test_preferences_come_back(tmp_path: Path) -> None:
     path = tmp_path / "new" / "preferences.json"
     written = Preferences(path)
     written.geometry, written.layout, written.theme = "abc", "def", "dark"
@@ -39,7 +39,7 @@ def test_there_is_a_default_for_everything(tmp_path: Path) -> None:
     assert not read.problem
 
 
-def test_they_lie_in_the_configuration_folder(
+def test_preferences_lie_in_the_configuration_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
@@ -61,11 +61,13 @@ def test_recent_files_are_few_and_each_is_named_once(tmp_path: Path) -> None:
     "content",
     [
         b"", b"{", b"\xff\xfe\x00", b"[1, 2]", b"null", b'"text"', b"[" * 100_000, b"NaN",
-        b'{"spec": null}', b'{"spec": {"kinds": "blur"}}', b'{"spec": {"kinds": [1], "levels": ["a"]}}',
+        b'{"spec": null}', b'{"spec": {"kinds": "blur"}}',
+        b'{"spec": {"kinds": [1], "levels": ["a"]}}',
         b'{"spec": {"levels": []}}', b'{"settings": {"method": "magic"}}',
         b'{"settings": {"components": "4"}}',
-        b'{"settings": {"components": true}}', b'{"settings": {"epochs": 1.5}}', b'{"settings": []}',
-        b'{"settings": {"seed": -1}}', b'{"presets": [], "recent": {"a": 1}, "theme": 3, "geometry": []}',
+        b'{"settings": {"components": true}}', b'{"settings": {"epochs": 1.5}}',
+        b'{"settings": []}', b'{"settings": {"seed": -1}}',
+        b'{"presets": [], "recent": {"a": 1}, "theme": 3, "geometry": []}',
         b'{"presets": {"a": 1}, "recent": [1, null]}', b'{"unknown": 1}',
     ],
     ids=range(21),
@@ -95,12 +97,12 @@ def test_one_broken_value_does_not_take_the_others_with_it(tmp_path: Path) -> No
     assert Preferences(path).spec == DatasetSpec()
 
 
-def test_an_unreadable_file_is_told(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     assert "folder" in Preferences(tmp_path / "folder").problem
 
 
-# --- two windows ----------------------------------------------------------------------------------------
+# --- two windows ----------------------------------------------------------------------------------
 
 
 def test_each_window_writes_only_what_it_has_changed(tmp_path: Path) -> None:
@@ -152,8 +154,8 @@ def test_a_lock_that_is_never_given_back_does_not_keep_the_window_open(tmp_path:
     assert Preferences(path).theme == "dark"
 
 
-def test_of_two_threads_the_later_wish_stands(tmp_path: Path) -> None:
-    """A save that waits for its turn writes what is wanted then, not what was when it began to wait."""
+def test_of_two_threads_the_later_value_wins(tmp_path: Path) -> None:
+    """A save that has waited for its turn writes the values of then, not those of before."""
     path = tmp_path / "preferences.json"
     ours = Preferences(path)
     ours.save()

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
-from isca_gui.session.session import MOST_MESSAGES, Reference, Session
-from isca_gui.session.session import (
-    TestedPicture as Seen,
-)  # pytest would take the other name for a class of tests
+from isca_gui.session.records import Reference
+
+# Under its own name pytest would take it for a class of tests.
+from isca_gui.session.records import TestedPicture as Seen
+from isca_gui.session.session import MOST_MESSAGES, Session
 from tests.gui.conftest import SETTINGS, SPEC
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from tests.gui.conftest import Studio
 
 
-def test_every_setter_tells(qtbot: QtBot, small: Dataset, model: Model) -> None:
+def test_every_setter_emits_a_signal(qtbot: QtBot, small: Dataset, model: Model) -> None:
     session = Session()
     with qtbot.waitSignal(session.reference_changed):
         session.set_reference(Reference("a", small.reference))
@@ -136,7 +137,7 @@ def test_removing_runs_and_tests_selects_another(with_run: Studio, model: Model)
     assert session.test is None
 
 
-def test_a_training_that_is_given_up_leaves_no_run(with_dataset: Studio) -> None:
+def test_a_training_without_a_model_leaves_no_run(with_dataset: Studio) -> None:
     session = with_dataset.session
     session.begin_run(SETTINGS)
     session.end_run(None)
@@ -159,7 +160,7 @@ def test_edits_can_be_undone_and_redone() -> None:
     assert session.undo.count() == 2, "what changes nothing is no edit"
 
 
-def test_edits_of_one_field_in_a_row_are_one_step_back() -> None:
+def test_edits_of_one_field_in_a_row_are_undone_together() -> None:
     session = Session()
     for components in (5, 6, 7):
         session.set_settings(replace(session.settings, components=components))
@@ -178,7 +179,7 @@ def test_going_back_by_hand_leaves_nothing_to_undo() -> None:
     assert not session.undo.canUndo()
 
 
-def test_messages_are_kept_but_not_for_ever() -> None:
+def test_only_the_newest_messages_are_kept() -> None:
     session = Session()
     for number in range(MOST_MESSAGES + 5):
         session.say("info", str(number))

@@ -12,7 +12,7 @@ from PySide6.QtGui import QGuiApplication
 
 from isca_gui.core.distortion.dataset import Dataset, Unreachable
 from isca_gui.core.pictures import ssim
-from isca_gui.session.session import Reference
+from isca_gui.session.records import Reference
 from isca_gui.viewers.canvas import panes
 from isca_gui.viewers.pictures import pictures
 from isca_gui.viewers.pictures.gallery import GalleryModel, GalleryTable

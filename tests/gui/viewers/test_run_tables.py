@@ -251,7 +251,7 @@ def test_all_runs_are_evaluated_one_after_the_other(
         session.replace_run(replace(run, model=model, evaluation=None))
     viewer.button.click()
     (job,) = jobs.jobs()
-    jobs.stop(job.name)
+    jobs.stop(job.id)
     qtbot.waitUntil(lambda: not jobs._threads)
     assert not jobs.jobs()
     assert not any(run.evaluation for run in session.runs), "who stops one does not want the next"

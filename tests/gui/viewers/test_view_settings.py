@@ -18,7 +18,7 @@ from isca_gui.core.distortion import dataset, strength_search
 from isca_gui.core.progress import run
 from isca_gui.core.settings import DatasetSpec
 from isca_gui.projects.manager import SUFFIX
-from isca_gui.session.session import Reference
+from isca_gui.session.records import Reference, Truth
 from isca_gui.viewers.view_settings import Kept, ViewSettings
 from tests.gui.conftest import SETTINGS, click_heading, fill, rest, still
 
@@ -115,7 +115,7 @@ def changed(
     fill(window, picture, small, model)
     window.menu_actions.evaluate(1)
     window.menu_actions.recognise_picture(
-        "blurred", strength_search.distort(picture, "blur", 250.0, 1).picture, "blur"
+        "blurred", strength_search.distort(picture, "blur", 250.0, 1).picture, Truth(("blur",))
     )
     rest(qtbot, window)
     change_everything(qtbot, window)
@@ -185,7 +185,7 @@ def test_a_part_that_was_seen_comes_back_over_a_picture_of_another_size(
     rest(qtbot, changed)
     assert canvas.layer.size == (40, 32)
     assert canvas.view.fitted, "a picture of another size is shown whole"
-    changed.projects._load(str(path), str(path), changed.projects.request())
+    changed.projects._load(str(path), changed.projects._request(None))
     rest(qtbot, changed)
     changed.show_viewer("pictures")
     rest(qtbot, changed)
@@ -275,7 +275,7 @@ def test_a_project_without_looks_opens(
     document = json.loads(save(qtbot, changed, path))
     before = looks(changed)
     path.write_text(json.dumps(document | {"view": view}))
-    changed.projects._load(str(path), str(path), changed.projects.request())
+    changed.projects._load(str(path), changed.projects._request(None))
     rest(qtbot, changed)
     look_at_all(qtbot, changed)
     assert [each.text for each in changed.session.messages if each.level == "error"] == []
@@ -295,12 +295,12 @@ def test_new_work_does_not_look_like_the_old(
     path = tmp_path / f"all{SUFFIX}"
     changed.docks["reconstruction"].close()
     save(qtbot, changed, path)
-    changed.projects._load(str(path), str(path), changed.projects.request())
+    changed.projects._load(str(path), changed.projects._request(None))
     rest(qtbot, changed)
     reconstruction = widget(changed, "reconstruction")
     reconstruction.slider.setValue(3)
     assert reconstruction.looks.values()["components"] == 2, "as the project has it: it is not seen"
-    changed.projects._begin_anew()
+    changed.projects._begin_new()
     assert reconstruction.looks.values()["components"] == 3
 
 
@@ -342,7 +342,7 @@ def test_a_drawing_of_the_old_work_does_not_come_into_the_new(
     rest(qtbot, changed)
     go_on, late = threading.Event(), []
     pictures._newest.ask(lambda: go_on.wait(20), late.append)
-    changed.projects._load(str(path), str(path), changed.projects.request())
+    changed.projects._load(str(path), changed.projects._request(None))
     qtbot.waitUntil(lambda: pictures._dataset is changed.session.dataset is not made)
     go_on.set()
     rest(qtbot, changed)
@@ -368,7 +368,7 @@ def test_of_two_pictures_of_one_name_the_chosen_one_stays(
     path = tmp_path / f"all{SUFFIX}"
     save(qtbot, changed, path)
     source.setCurrentIndex(0)
-    changed.projects._load(str(path), str(path), changed.projects.request())
+    changed.projects._load(str(path), changed.projects._request(None))
     rest(qtbot, changed)
     changed.show_viewer("reconstruction")
     rest(qtbot, changed)

@@ -20,6 +20,7 @@ from isca_gui.core.recognition.evaluation import leave_one_out
 from isca_gui.core.recognition.recogniser import Recogniser
 from isca_gui.core.recognition.vote_overlays import style_of
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.session.records import Truth
 from isca_gui.viewers.confusion.confusion import ConfusionViewer, pictures_of
 from isca_gui.viewers.votes import vote_map
 from isca_gui.viewers.votes.block_details import headline
@@ -276,7 +277,7 @@ def test_the_verdict_is_seen_whole_in_the_default_layout(
     name = "a picture with a name so long that no toolbar could ever hold it, number "
     for number in range(2):
         window.menu_actions.recognise_picture(
-            f"{name}{number}", small.pictures[-1], "gaussian-noise at MSE 45"
+            f"{name}{number}", small.pictures[-1], Truth(("gaussian-noise",), 45.0)
         )
         rest(qtbot, window)
     fill(window, picture, small, model)  # another run: the verdict is stale

@@ -24,9 +24,8 @@ from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.core.storage import resources
 from isca_gui.jobs.actions import MODEL_SUFFIX, grey
 from isca_gui.session.preferences import Preferences
-from isca_gui.session.records import SessionState
+from isca_gui.session.records import Reference, SessionState
 from isca_gui.session.records import TestedPicture as Answered
-from isca_gui.session.session import Reference
 from isca_gui.widgets import theme
 from isca_gui.widgets.step_frame import DONE
 from isca_gui.window.arrangement import VIEWERS
@@ -272,7 +271,7 @@ def test_the_steps_stay_where_somebody_works(
     rest(qtbot, window)
     bar.setValue(0)
     session.replace_run(replace(session.run, name="renamed"))
-    session.add_tested(Answered(1, "a.png", picture, None, 0, "", None))
+    session.add_tested(Answered(1, "a.png", picture, None, 0))
     qtbot.wait(50)
     assert bar.value() == 0
     window.activateWindow()

@@ -20,9 +20,8 @@ from isca_gui.core.distortion.distortions import ORIGINAL
 from isca_gui.core.pictures import image
 from isca_gui.core.recognition.answer_table import COLUMNS
 from isca_gui.core.settings import TrainingSettings
-from isca_gui.session.records import LEFT_OUT
+from isca_gui.session.records import Reference, Truth
 from isca_gui.session.records import TestedPicture as Answered
-from isca_gui.session.session import Reference
 from isca_gui.viewers.confusion.matrix import ConfusionMatrix
 from isca_gui.viewers.runs.comparison import ComparisonViewer
 from isca_gui.viewers.votes.drawing import spacing_at
@@ -349,8 +348,9 @@ def test_no_command_recognises_a_picture_that_was_left_out(
     qtbot: QtBot, trained: MainWindow, small: Dataset
 ) -> None:
     """The model knows it, and would find the picture itself."""
+    truth = Truth(("blur",), 100.0, left_out=3, left_out_of="ISCA 1")
     trained.session.add_tested(
-        Answered(1, f"blur 100{LEFT_OUT}ISCA 1", small.pictures[3], None, 1, "", None, left_out=3)
+        Answered(1, "blur 100 left out of ISCA 1", small.pictures[3], None, 1, truth)
     )
     QGuiApplication.clipboard().setText("mine")
     trained.results.copy_command()

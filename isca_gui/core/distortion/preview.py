@@ -1,4 +1,4 @@
-"""One distorted picture as the dataset would have it, to be looked at before all are made."""
+"""One distorted copy as the dataset would have it, to be looked at before all are made."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Preview:
-    """A distorted picture as the dataset would have it; `problem` says why there is none."""
+    """A distorted copy as the dataset would have it; `problem` says why there is none."""
 
     kind: str
     target_mse: float
@@ -30,13 +30,22 @@ class Preview:
 
 
 def make_preview(reference: Picture, kind: str, mse: float, seed: int) -> Preview:
-    """Distort as the dataset does for this kind and MSE."""
+    """Distort a picture as the dataset of this seed does for a kind and an MSE.
+
+    Parameters
+    ----------
+    reference
+        Undistorted picture, (height, width), float32 in [0, 1].
+    kind
+        A distortion, or a mixture such as ``blur+jpeg``.
+    mse
+        The mean squared error to reach, on the 0 to 255 scale.
+    seed
+        The seed of the dataset; the copy's own seed is derived from it.
+    """
     try:
         made = strength_search.distort(reference, kind, mse, dataset.picture_seed(seed, kind, mse))
     except UnreachableError as error:
         return Preview(kind, mse, None, problem=str(error))
     similarity = float(ssim.ssim_map(reference, made.picture).mean())
     return Preview(kind, mse, made.picture, made.achieved_mse, made.strength, similarity)
-
-
-# Imported in the jobs' threads: the compiler behind these would hold up the start by half a second.
