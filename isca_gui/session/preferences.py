@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.core.storage import files
 from isca_gui.core.storage.json_types import has_type
+from isca_gui.core.storage.lock import one_at_a_time
 from isca_gui.core.storage.user_folders import user_folder
 
 MOST_RECENT = 10
