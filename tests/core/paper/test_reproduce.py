@@ -626,12 +626,12 @@ def test_an_interrupted_command_says_how_to_go_on(
     picture, folder = str(tmp_path / "a b.png"), str(tmp_path / "out")
     assert cli.main(["reproduce", picture, "-o", folder, "--quick"]) == cli.STOPPED
     told = capsys.readouterr().err
-    assert f"to go on: isca reproduce '{picture}' -o {folder} --quick" in told
+    assert f"to continue: isca reproduce '{picture}' -o {folder} --quick" in told
     assert (tmp_path / "out/work/isca.isca").exists()
 
 
 def test_a_name_that_is_no_text_can_be_in_a_report() -> None:
-    name = reproduce._called(os.fsdecode(b"/pictures/caf\xe9.png"))
+    name = reproduce._name_in_report(os.fsdecode(b"/pictures/caf\xe9.png"))
     assert name.encode() == b"caf\\udce9.png"
 
 
