@@ -39,12 +39,12 @@ def save(
 ) -> Generator[Progress, None, Kept]:  # fmt: skip
     """Write a project. What `kept` says is there is looked at, unless not `careful`, and left alone."""
     from isca_gui.core.projects import project as projects
-    from isca_gui.core.projects.folder import is_whole
+    from isca_gui.core.projects.folder import is_intact
 
     plan, whole = _plan(work, view, layout, kept)
     if careful:
         for stored in [*whole.objects]:
-            if not is_whole(Path(whole.project.folder, stored.file), stored):
+            if not is_intact(Path(whole.project.folder, stored.file), stored):
                 whole = Kept(whole.project, {k: v for k, v in whole.objects.items() if k != stored})
     elif kept is not None and not Path(kept.project.folder).is_dir():
         whole = Kept(whole.project)
@@ -103,7 +103,7 @@ def save_packed(
     from isca_gui.core.projects import packing, project
     from isca_gui.core.storage import files
 
-    with project.one_error(path, "save"), files.folder_beside(path) as folder:
+    with project.project_errors(path, "save"), files.folder_beside(path) as folder:
         document = folder / f"project{project.SUFFIX}"
         try:
             yield from save(str(document), work, view, layout, kept)
