@@ -1,4 +1,4 @@
-"""`python -m isca_gui`: the program; without a display, the same job headless, ending in a report."""
+"""`python -m isca_gui`: opens the window, or runs the demonstration where there is no display."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 def main() -> int:
-    """Open the window where there is a screen to show it on."""
+    """Run the program and return its exit code."""
     if has_display():
         from isca_gui import app
 
@@ -18,9 +18,10 @@ def main() -> int:
 
 
 def has_display() -> bool:
-    """Whether a window would be seen."""
+    """Whether there is a screen to show a window on."""
     if os.environ.get("QT_QPA_PLATFORM") in ("offscreen", "minimal"):
         return False
+    # On Windows and macOS there always is one.
     if not sys.platform.startswith("linux"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

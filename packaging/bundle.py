@@ -1,7 +1,7 @@
-"""Make the bundle: one folder with the window, the `isca` command and all that they need, Python included.
+"""Build the bundle: a folder with the window, the `isca` command and everything they need.
 
-Called by `dev.py bundle` with the project's environment, where PyInstaller is. The folder is
-dist/isca-studio; what PyInstaller has to say is in build/bundle/log.txt.
+`dev.py bundle` runs this in the project's environment, which has PyInstaller. The folder is
+dist/isca-studio; the output of PyInstaller is in build/bundle/log.txt.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ from isca_gui import __version__
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-WORK, DIST = ROOT / "build" / "bundle", ROOT / "dist"
-PREPARED, LOG = WORK / "prepared", WORK / "log.txt"
+DIST = ROOT / "dist"
+WORK = ROOT / "build" / "bundle"
+PREPARED = WORK / "prepared"
+LOG = WORK / "log.txt"
 BUNDLE = DIST / contents.NAME
 LINUX = HERE / "linux"
-# Where the files of packaging/linux belong below a folder such as /usr/share.
+# Where the files of packaging/linux belong below a folder such as /usr/share, by their endings.
 SHARE = {".desktop": "applications", ".metainfo.xml": "metainfo", ".mime.xml": "mime/packages"}
 _VERSION = """VSVersionInfo(
   ffi=FixedFileInfo(
@@ -46,35 +48,34 @@ _VERSION = """VSVersionInfo(
 
 
 def prepare(folder: Path) -> None:
-    """Make the files that the recipe refers to."""
+    """Write the files that the recipe refers to."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     icons.write_ico(folder / "icon.ico")
     icons.write_icns(folder / "icon.icns")
     numbers = (*(int(part) for part in __version__.split(".")[:3]), 0)
-    (folder / "version.txt").write_text(
-        _VERSION.format(numbers=numbers, version=__version__), "utf-8"
-    )
+    version = _VERSION.format(numbers=numbers, version=__version__)
+    (folder / "version.txt").write_text(version, "utf-8")
 
 
 def freeze() -> int:
-    """Let PyInstaller do its work; gives its exit code."""
+    """Run PyInstaller and return its exit code."""
     command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--clean"]
-    places = ["--distpath", str(DIST), "--workpath", str(WORK / "pyinstaller")]
-    words = {
+    command += ["--distpath", str(DIST), "--workpath", str(WORK / "pyinstaller")]
+    command.append(str(HERE / "frozen" / "isca.spec"))
+    environment = {
+        **os.environ,
         "ISCA_PREPARED": str(PREPARED),
         "ISCA_VERSION": __version__,
         "QT_QPA_PLATFORM": "offscreen",
     }
     with LOG.open("wb") as log:
-        recipe = str(HERE / "frozen" / "isca.spec")
-        return subprocess.run(
-            [*command, *places, recipe], cwd=ROOT, env=os.environ | words, stdout=log, stderr=log
-        ).returncode
+        done = subprocess.run(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+    return done.returncode
 
 
 def finish(folder: Path) -> None:
-    """Add what a person looks for beside the programs: licences, and what the desktop wants."""
+    """Add what belongs beside the programs: licences and, on Linux, the files for the desktop."""
     shutil.copy(PREPARED / licences.LIST, folder)
     shutil.copytree(PREPARED / licences.FOLDER, folder / licences.FOLDER)
     if sys.platform.startswith("linux"):
@@ -83,7 +84,7 @@ def finish(folder: Path) -> None:
 
 
 def add_share(share: Path) -> None:
-    """Lay out menu entry, description, file types and icons as below /usr/share."""
+    """Write menu entry, description, file types and icons as they are laid out in /usr/share."""
     for ending, place in SHARE.items():
         name = contents.IDENTIFIER + ending
         (share / place).mkdir(parents=True)
@@ -92,37 +93,34 @@ def add_share(share: Path) -> None:
 
 
 def size(folder: Path) -> int:
-    """Give the bytes of all files below a folder."""
-    return sum(
-        path.lstat().st_size for path in folder.rglob("*") if not path.is_dir() or path.is_symlink()
-    )
+    """Return the size of all files in a folder, in bytes."""
+    files = (path for path in folder.rglob("*") if not path.is_dir() or path.is_symlink())
+    return sum(path.lstat().st_size for path in files)
 
 
 def largest(folder: Path, count: int = 6) -> str:
-    """Name what takes most room."""
-    parts = sorted(
-        ((size(path), path.name) for path in folder.iterdir() if path.is_dir()), reverse=True
-    )
-    return ", ".join(f"{name} {bytes_ / 1e6:.0f}" for bytes_, name in parts[:count])
+    """Return the largest folders with their sizes in megabytes, as text."""
+    sizes = [(size(path), path.name) for path in folder.iterdir() if path.is_dir()]
+    sizes.sort(reverse=True)
+    return ", ".join(f"{name} {length / 1e6:.0f}" for length, name in sizes[:count])
 
 
 def main() -> int:
-    """Make the bundle and say how large it is."""
+    """Build the bundle and print its size."""
     start = time.perf_counter()
-    print(f"Making {BUNDLE}; this takes some minutes", flush=True)
+    print(f"Building {BUNDLE}; this takes a few minutes", flush=True)
     prepare(PREPARED)
     if freeze():
         print(LOG.read_text("utf-8", "replace")[-4000:], file=sys.stderr)
-        print(f"PyInstaller failed, see above; all it said is in {LOG}.", file=sys.stderr)
+        print(f"PyInstaller failed, see above; its full output is in {LOG}.", file=sys.stderr)
         return 1
-    apps = [
-        BUNDLE,
-        *([DIST / "ISCA Studio.app/Contents/Resources"] if sys.platform == "darwin" else []),
-    ]
-    for folder in apps:
-        finish(folder)
-    print(f"Made in {time.perf_counter() - start:.0f} s: ISCA Studio {__version__} in {BUNDLE}")
-    print(f"Size: {size(BUNDLE) / 1e6:.0f} MB (of it {largest(BUNDLE / '_internal')})", flush=True)
+    finish(BUNDLE)
+    if sys.platform == "darwin":
+        finish(DIST / "ISCA Studio.app/Contents/Resources")
+    seconds = time.perf_counter() - start
+    print(f"ISCA Studio {__version__} is in {BUNDLE}, built in {seconds:.0f} s")
+    parts = largest(BUNDLE / "_internal")
+    print(f"Size: {size(BUNDLE) / 1e6:.0f} MB (largest parts: {parts})", flush=True)
     return 0
 
 

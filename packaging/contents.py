@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    Entry = tuple[str, str, str]  # of PyInstaller: where it goes, where it comes from, what it is
+    # An entry of PyInstaller: its place in the bundle, its source, and its kind.
+    Entry = tuple[str, str, str]
 
-NAME = "isca-studio"  # of the folder
+# The name of the folder.
+NAME = "isca-studio"
 IDENTIFIER = "org.isca_studio.isca_studio"
-PROGRAMS = {"isca-gui": "window", "isca": "command"}  # and the script that each starts with
-# What the program opens, for the property list of macOS.
+# The programs, and the script in packaging/frozen that each starts with.
+PROGRAMS = {"isca-gui": "window", "isca": "command"}
+# The documents that the program opens, for the property list of macOS.
 DOCUMENTS = [
     {
         "CFBundleTypeName": "ISCA Studio project",
@@ -30,46 +33,52 @@ DOCUMENTS = [
         "LSHandlerRank": "Alternate",
     },
 ]
-# The sample pictures; the rest of scikit-image's data is not used.
+# The sample pictures; the other data of scikit-image are not used.
 SAMPLES = ["data/*.png", "data/*.jpg"]
-# The developers' tools, what only other uses of the libraries need, and what would go to the network.
+# Modules that the program never loads.
 EXCLUDED = [
-    *(
-        "pytest",
-        "_pytest",
-        "hypothesis",
-        "mypy",
-        "ruff",
-        "PyInstaller",
-        "hatchling",
-        "pip",
-        "setuptools",
-    ),
-    *("sklearn", "joblib", "cloudpickle", "networkx", "imageio", "IPython", "pooch", "dask"),
-    *(
-        "tkinter",
-        "_tkinter",
-        "curses",
-        "readline",
-        "sqlite3",
-        "lib2to3",
-        "ensurepip",
-        "idlelib",
-        "test",
-    ),
-    *(
-        "ssl",
-        "_ssl",
-        "PySide6.QtNetwork",
-        "PySide6.QtDBus",
-        "pyqtgraph.examples",
-        "pyqtgraph.opengl",
-    ),
+    # Tools of the developers
+    "pytest",
+    "_pytest",
+    "hypothesis",
+    "mypy",
+    "ruff",
+    "PyInstaller",
+    "hatchling",
+    "pip",
+    "setuptools",
+    # Optional parts of the libraries
+    "sklearn",
+    "joblib",
+    "cloudpickle",
+    "networkx",
+    "imageio",
+    "IPython",
+    "pooch",
+    "dask",
+    "pyqtgraph.examples",
+    "pyqtgraph.opengl",
+    # Unused parts of the standard library
+    "tkinter",
+    "_tkinter",
+    "curses",
+    "readline",
+    "sqlite3",
+    "lib2to3",
+    "ensurepip",
+    "idlelib",
+    "test",
+    # Network
+    "ssl",
+    "_ssl",
+    "PySide6.QtNetwork",
+    "PySide6.QtDBus",
 ]
-# Parts of Qt that the window never loads. The GTK theme alone would bring twenty libraries.
+# Files that the program never loads. The GTK theme alone would add twenty libraries.
 _UNUSED = re.compile(
     r"PySide6/(Qt/)?(translations|qml)/"
-    r"|PySide6/(Qt/)?plugins/(tls|networkinformation|egldeviceintegrations|generic|platforminputcontexts/.*keyboard)"
+    r"|PySide6/(Qt/)?plugins/(tls|networkinformation|egldeviceintegrations|generic)"
+    r"|PySide6/(Qt/)?plugins/platforminputcontexts/.*keyboard"
     r"|platforms/(lib)?q(eglfs|linuxfb|minimalegl|vkkhrdisplay|vnc)"
     r"|platformthemes/libqgtk3|imageformats/(lib)?q(icns|pdf|tga|tiff|wbmp)"
     r"|matplotlib/mpl-data/(sample_data|images)/"
@@ -80,29 +89,32 @@ _MODULE = re.compile(r"\.(cpython-[^/]*|abi3)\.so$")
 
 
 def is_wanted(module: str) -> bool:
-    """Whether a module of the program goes in: all but the estimators, which need scikit-learn."""
+    """Whether a module of the program is included: all but those that need scikit-learn."""
     return module != "isca_gui.core.model.estimators"
 
 
 def resources(folder: Path) -> list[tuple[str, str]]:
-    """List the files of `resources/` with the folder of the bundle that each goes to."""
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    wanted = (
-        path
-        for path in files
-        if path.relative_to(folder).parts[0] not in ("screenshots", "examples")
-    )
-    return [(str(path), str(Path("resources", path.relative_to(folder)).parent)) for path in wanted]
+    """Return the files of `resources/`, each with its folder in the bundle."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        place = path.relative_to(folder)
+        if path.is_file() and place.parts[0] not in ("screenshots", "examples"):
+            found.append((str(path), str(Path("resources", place).parent)))
+    return found
 
 
 def needed(entries: Iterable[Entry]) -> list[Entry]:
-    """Leave out what is unused."""
+    """Return the entries without unused files."""
     return [entry for entry in entries if not _UNUSED.search(entry[0].replace("\\", "/"))]
 
 
 def linked(binaries: Iterable[Entry], datas: Iterable[Entry]) -> tuple[list[Entry], list[Entry]]:
-    """Leave out, on Linux, the libraries that nothing which stays is linked with, and the links to them."""
-    binaries, datas = list(binaries), list(datas)
+    """Return the entries without libraries, and links to them, that nothing is linked with.
+
+    Only on Linux does PyInstaller include such libraries.
+    """
+    binaries = list(binaries)
+    datas = list(datas)
     if not sys.platform.startswith("linux"):
         return binaries, datas
     from PyInstaller.depend.bindepend import get_imports
@@ -126,6 +138,6 @@ def linked(binaries: Iterable[Entry], datas: Iterable[Entry]) -> tuple[list[Entr
 
 
 def _is_library(target: str) -> bool:
-    """Tell a library that others are linked with from what is opened by name: modules, plugins, Python."""
+    """Whether others are linked with a file; modules, plugins and Python are opened by name."""
     opened = "/plugins/" in target or target.startswith(("llvmlite/", "libpython"))
     return bool(_LIBRARY.search(target)) and not _MODULE.search(target) and not opened

@@ -1,19 +1,20 @@
-"""Make the environment when it is needed, then run, test, measure, lint or pack the program.
+"""Create the environment if necessary, then run, test, measure, lint or package the program.
 
     python3 packaging/dev.py run [ARGS...]     start ISCA Studio
-    python3 packaging/dev.py test [ARGS...]    ruff, mypy, then pytest with ARGS
+    python3 packaging/dev.py test [ARGS...]    run ruff and mypy, then pytest with ARGS
     python3 packaging/dev.py bench [ARGS...]   measure the speed
-    python3 packaging/dev.py lint              ruff and mypy only
-    python3 packaging/dev.py bundle            make a folder that runs without Python, and try it
-    python3 packaging/dev.py packages [ARGS]   make wheel and sdist, and install both to try them
+    python3 packaging/dev.py lint              run ruff and mypy only
+    python3 packaging/dev.py bundle            build a folder that runs without Python, and test it
+    python3 packaging/dev.py packages [ARGS]   build wheel and sdist, install both, and test them
 
-The environment is .venv beside pyproject.toml. It is made once, and brought up to date only when
-something it was made from has changed.
+The environment is .venv beside pyproject.toml. It is created once, and updated only when something
+it was made from has changed.
 """
 
 import sys
 
-if sys.version_info < (3, 11):  # noqa: UP036  (whoever starts this may well have an older Python)
+# Users may well start this with an older Python.
+if sys.version_info < (3, 11):  # noqa: UP036
     sys.stderr.write(
         "ISCA Studio needs Python 3.11 or newer; this is {}.{}.\n".format(*sys.version_info)
     )
@@ -33,14 +34,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-RECIPE = (
-    "1"  # raise it when the way of installing changes: every environment is then brought up to date
-)
+# To be raised when the way of installing changes; every environment is then updated.
+RECIPE = "1"
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = str(VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
-STAMP = VENV / "isca-stamp"  # there only when an installation came to its end
+# This file exists only after a complete installation.
+STAMP = VENV / "isca-stamp"
 LINUX = sys.platform.startswith("linux")
+# The extra of pyproject.toml that each command needs.
 EXTRAS = {
     "run": "",
     "bench": "dev",
@@ -59,8 +61,8 @@ BUNDLE = {
     "pytest, bundle": ["-m", "pytest", "-m", "bundle", "tests/distribution/test_bundle.py"],
 }
 
-# What has to be present, and the Debian package that brings it. The libraries are those with which Qt and its
-# xcb and wayland plugins are linked; the ones left out come along with these packages.
+# What must be present, and the Debian package that provides it. The libraries are those that Qt and
+# its xcb and wayland plugins are linked with; the ones left out come with these packages.
 QT = {
     "libEGL.so.1": "libegl1",
     "libGL.so.1": "libgl1",
@@ -82,46 +84,49 @@ WAYLAND = {"libwayland-cursor.so.0": "libwayland-cursor0", "libwayland-egl.so.1"
 FONT = {"a font": "fonts-dejavu-core"}
 TOOLS = {"Xvfb": "xvfb", "xdotool": "xdotool", "openbox": "openbox", "import": "imagemagick"}
 CHECKERS = {"appstreamcli": "appstream", "desktop-file-validate": "desktop-file-utils"}
+# What happens without the optional pieces of a command.
 WITHOUT = {
     "run": "text may be unreadable",
-    "test": "tests of the real window, or by validators, are left out",
-    "bundle": "the menu entry is checked by our own rules only",
+    "test": "tests that need a real window or validators are skipped",
+    "bundle": "the menu entry is not checked by validators",
 }
 
 
 class Stop(Exception):
-    """Nothing more can be done; the message says why and what to do."""
+    """The command cannot continue; the message says why and what to do."""
 
 
 class Pieces(NamedTuple):
-    """Parts of the system, each with its Debian package."""
+    """Libraries, programs and the like, each with its Debian package."""
 
     required: dict[str, str]
     optional: dict[str, str]
 
 
 class Done(NamedTuple):
-    """How a command ended."""
+    """The result of a command."""
 
     code: int
     output: bytes
 
 
 def say(line: str) -> None:
-    """Write a line about the work itself; standard output belongs to the program that is started."""
+    """Print a line on standard error; standard output belongs to the program that is started."""
     print(line, file=sys.stderr, flush=True)
 
 
 def show(output: bytes) -> None:
-    """Pass on what a quiet command wrote, as it is: it need not be in our encoding."""
+    """Print the output of a quiet command."""
+    # It is passed on as bytes, because it need not be in our encoding.
     sys.stderr.buffer.write(output)
     sys.stderr.flush()
 
 
 def child_environment() -> dict[str, str]:
-    """Return the caller's environment without what would lead Python to other modules, or compile ours anew.
+    """Return the caller's environment without variables that make Python load other modules.
 
-    Without files of compiled modules each of the tests' processes, some hundreds, spends a second on them.
+    PYTHONDONTWRITEBYTECODE is dropped too: without compiled modules, each of the hundreds of
+    processes that the tests start would spend a second on compiling them.
     """
     unwanted = ("PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE")
     env = {name: value for name, value in os.environ.items() if name not in unwanted}
@@ -133,15 +138,16 @@ def call(
 ) -> Done:
     """Run a command and return its exit code and, when quiet, its output.
 
-    After Ctrl-C, which the command hears as well as we do, its end is awaited unless it may be killed: pytest
-    has its summary to write, and apt-get must not leave half-configured packages.
+    Ctrl-C reaches the command as well. Unless it may be killed, we then wait for it to end: pytest
+    prints its summary, and apt-get must not leave half-configured packages behind.
     """
-    pipe, null, both = (
-        (subprocess.PIPE, subprocess.DEVNULL, subprocess.STDOUT) if quiet else (None, None, None)
-    )
-    env = child_environment()
     with subprocess.Popen(
-        command, cwd=where, env=env, stdin=null, stdout=pipe, stderr=both
+        command,
+        cwd=where,
+        env=child_environment(),
+        stdin=subprocess.DEVNULL if quiet else None,
+        stdout=subprocess.PIPE if quiet else None,
+        stderr=subprocess.STDOUT if quiet else None,
     ) as child:
         try:
             output = child.communicate()[0]
@@ -150,9 +156,9 @@ def call(
                 child.kill()
             child.communicate()
             raise
-    return Done(
-        child.returncode if child.returncode >= 0 else 128 - child.returncode, output or b""
-    )
+    code = child.returncode
+    # A negative code is a signal, for which shells use 128 plus its number.
+    return Done(code if code >= 0 else 128 - code, output or b"")
 
 
 def install_step(command: Sequence[str], advice: str) -> None:
@@ -164,90 +170,97 @@ def install_step(command: Sequence[str], advice: str) -> None:
 
 
 def wanted(command: str, env: Mapping[str, str], new_venv: bool, linux: bool = LINUX) -> Pieces:
-    """List what a command needs of the system, and what it can do without."""
+    """Return what a command needs from the system, and what it can do without."""
     required = {"ensurepip": venv_package()} if new_venv else {}
     if command == "run" and linux and (env.get("DISPLAY") or env.get("WAYLAND_DISPLAY")):
         return Pieces(required | QT | (X11 if env.get("DISPLAY") else WAYLAND), FONT)
-    if command == "test" and linux:  # Qt's offscreen platform, too, is linked with QT
+    # Qt's offscreen platform is linked with these libraries too.
+    if command == "test" and linux:
         return Pieces(required | QT, X11 | FONT | TOOLS | CHECKERS)
-    if command == "bundle" and linux:  # X11's libraries go into it, and it is started on a screen
+    # The libraries of X11 go into the bundle, and its tests start it on a virtual screen.
+    if command == "bundle" and linux:
         return Pieces(required | QT | X11 | FONT | TOOLS | {"objdump": "binutils"}, CHECKERS)
     return Pieces(required, {})
 
 
 def venv_package() -> str:
-    """Name the package with this interpreter's ensurepip; python3-venv serves the system's default only."""
+    """Return the package with this interpreter's ensurepip."""
+    # The package python3-venv is only for the default interpreter of the system.
     default = os.path.realpath("/usr/bin/python3") == os.path.realpath(sys.executable)
     return "python3-venv" if default else "python{}.{}-venv".format(*sys.version_info)
 
 
 def is_present(piece: str) -> bool:
-    """Look for a library, a module, a font or a program.
-
-    Asking the loader for a library is exact, since it knows all search paths, and takes a millisecond.
-    """
+    """Whether a library, a module, a font or a program is installed."""
     with contextlib.suppress(OSError, ImportError):
+        # The loader knows all search paths, and answers within a millisecond.
         if ".so." in piece:
             return bool(ctypes.CDLL(piece))
         if piece == "ensurepip":
             importlib.invalidate_caches()
             return all(importlib.import_module(name) for name in ("venv", "ensurepip"))
-        return has_font() if piece in FONT else shutil.which(piece) is not None
+        if piece in FONT:
+            return has_font()
+        return shutil.which(piece) is not None
     return False
 
 
 def has_font() -> bool:
-    """Look for any scalable font where fontconfig looks by default."""
-    folders = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts")
-    names = (
-        name
-        for top in folders
-        for _, _, files in os.walk(os.path.expanduser(top))
-        for name in files
-    )
-    return any(name.lower().endswith((".ttf", ".otf", ".ttc", ".pfb")) for name in names)
+    """Whether there is a scalable font where fontconfig looks by default."""
+    for top in ("/usr/share/fonts", "/usr/local/share/fonts", "~/.local/share/fonts", "~/.fonts"):
+        for _, _, names in os.walk(os.path.expanduser(top)):
+            if any(name.lower().endswith((".ttf", ".otf", ".ttc", ".pfb")) for name in names):
+                return True
+    return False
 
 
 def missing(pieces: Pieces) -> Pieces:
-    """Keep the pieces that are not present."""
-    required, optional = (
-        {p: name for p, name in group.items() if not is_present(p)} for group in pieces
-    )
+    """Return the pieces that are not present."""
+    required = {piece: name for piece, name in pieces.required.items() if not is_present(piece)}
+    optional = {piece: name for piece, name in pieces.optional.items() if not is_present(piece)}
     return Pieces(required, optional)
 
 
 def decide(lacking: Pieces, may_install: bool) -> str:
-    """Say what to do about missing pieces: "go", "install", "stop" or "skip"."""
+    """Return what to do about missing pieces: "go", "install", "stop" or "skip"."""
     if not any(lacking):
         return "go"
-    return "install" if may_install else "stop" if lacking.required else "skip"
+    if may_install:
+        return "install"
+    return "stop" if lacking.required else "skip"
 
 
 def package_names(pieces: Mapping[str, str], dpkg_status: str) -> list[str]:
-    """Name the packages as this release does: glib got the ending t64 when time became 64 bits wide."""
-    renamed = (
-        {"libglib2.0-0": "libglib2.0-0t64"}
-        if re.search(r"(?m)^Package: \S+t64$", dpkg_status)
-        else {}
-    )
-    return sorted(renamed.get(name, name) for name in pieces.values())
+    """Return the names that the packages have in this release of the system."""
+    names = set(pieces.values())
+    # Releases with 64-bit time have renamed glib.
+    if "libglib2.0-0" in names and re.search(r"(?m)^Package: \S+t64$", dpkg_status):
+        names = names - {"libglib2.0-0"} | {"libglib2.0-0t64"}
+    return sorted(names)
 
 
 def remedy(pieces: Mapping[str, str], apt: bool, root: bool, dpkg_status: str = "") -> str:
-    """Return the one command line that installs the pieces, or advice where there is no apt-get."""
+    """Return the command line that installs the pieces, or advice if there is no apt-get."""
     if not apt:
-        return f"install with your package manager what brings {', '.join(pieces)}"
-    sudo, names = "" if root else "sudo ", " ".join(package_names(pieces, dpkg_status))
+        return f"use your package manager to install {', '.join(pieces)}"
+    sudo = "" if root else "sudo "
+    names = " ".join(package_names(pieces, dpkg_status))
     return f"{sudo}apt-get update && {sudo}apt-get install -y --no-install-recommends {names}"
 
 
 def apt_install(lacking: Pieces, root: bool, dpkg_status: str) -> None:
-    """Install what is lacking; the optional apart, so that an unknown package among it does no harm."""
+    """Install the missing packages."""
     apt = ["env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=120"]
-    apt = apt if root else ["sudo", "-n", *apt]
-    # A failing update matters, and is shown, only when the installation fails as well.
+    if not root:
+        apt = ["sudo", "-n", *apt]
+    # A failed update matters, and is shown, only if the installation fails as well.
     update = call([*apt, "update"], quiet=True)
-    for names in (package_names(group, dpkg_status) for group in lacking if group):
+    # The optional packages are installed separately, so that the required ones do not fail with
+    # them.
+    for group in (lacking.required, lacking.optional):
+        if not group:
+            continue
+        names = package_names(group, dpkg_status)
         say(f"Installing system packages: {' '.join(names)}")
         done = call([*apt, "install", "-y", "--no-install-recommends", *names], quiet=True)
         if done.code:
@@ -255,66 +268,67 @@ def apt_install(lacking: Pieces, root: bool, dpkg_status: str) -> None:
 
 
 def provide(command: str, new_venv: bool) -> None:
-    """Bring the system packages that a command needs, or say which command line brings them."""
+    """Install the system packages that a command needs, or print the command line that does."""
     pieces = wanted(command, os.environ, new_venv)
     lacking = missing(pieces)
     if decide(lacking, False) == "go":
         return
-    apt, root = shutil.which("apt-get") is not None, getattr(os, "geteuid", lambda: 1)() == 0
+    apt = shutil.which("apt-get") is not None
+    root = hasattr(os, "geteuid") and os.geteuid() == 0
     status = Path("/var/lib/dpkg/status")
     known = status.read_text("utf-8", "replace") if apt and status.is_file() else ""
-    sudo = (
-        shutil.which("sudo") is not None
-        and not root
-        and not call(["sudo", "-n", "true"], quiet=True).code
-    )
-    if decide(lacking, apt and (root or sudo)) == "install":
+    if decide(lacking, apt and (root or has_sudo())) == "install":
         apt_install(lacking, root, known)
         lacking = missing(pieces)
     verdict = decide(lacking, False)
     if verdict == "stop":
         line = remedy(lacking.required, apt, root, known)
-        raise Stop(f"Not found: {', '.join(lacking.required)}. Do this, then try again:\n  {line}")
+        names = ", ".join(lacking.required)
+        raise Stop(f"Not found: {names}. Run this command, then try again:\n  {line}")
     if verdict == "skip":
         line = remedy(lacking.optional, apt, root, known)
-        say(f"Not found: {', '.join(lacking.optional)}; {WITHOUT[command]}. To have them: {line}")
+        say(
+            f"Not found: {', '.join(lacking.optional)}; {WITHOUT[command]}. To install them: {line}"
+        )
+
+
+def has_sudo() -> bool:
+    """Whether sudo works without a password."""
+    return shutil.which("sudo") is not None and not call(["sudo", "-n", "true"], quiet=True).code
 
 
 def key(extras: str) -> str:
-    """Hash all that an environment is made from; its path, too, since an editable install points there."""
+    """Return a hash of everything that an environment is made from."""
+    # The path belongs to it, because an editable installation points there.
     made_from = (sys.implementation.cache_tag, platform.machine(), extras, RECIPE, str(ROOT))
     text = repr(made_from).encode() + (ROOT / "pyproject.toml").read_bytes()
     return hashlib.sha256(text).hexdigest()
 
 
 def interpreter_answers() -> bool:
-    """Tell whether the environment's interpreter starts, is of our version and finds the program."""
+    """Whether the environment's interpreter starts, has our version and finds the program."""
     spec = "importlib.util.find_spec('isca_gui')"
     code = f"import importlib.util, sys; print(sys.implementation.cache_tag, {spec} is not None)"
     try:
-        told = subprocess.run(
-            [PYTHON, "-I", "-c", code], capture_output=True, text=True, timeout=60
-        )
+        command = [PYTHON, "-I", "-c", code]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return False
-    return told.stdout.split() == [sys.implementation.cache_tag, "True"]
+    return done.stdout.split() == [sys.implementation.cache_tag, "True"]
 
 
 def state(extras: str) -> str:
-    """Tell whether the environment is "ready", "stale" (install again) or "broken" (make it anew)."""
+    """Return the state of the environment: "ready", "stale" (to be updated) or "broken"."""
     if not STAMP.is_file() or not interpreter_answers():
         return "broken"
-    # What was installed with the developer tools serves for everything.
-    return (
-        "ready"
-        if STAMP.read_bytes().decode("ascii", "replace") in (key(extras), key("dev"))
-        else "stale"
-    )
+    stamp = STAMP.read_bytes().decode("ascii", "replace")
+    # An environment with the developer tools serves every command.
+    return "ready" if stamp in (key(extras), key("dev")) else "stale"
 
 
 def make_venv() -> None:
-    """Make an empty environment in place of whatever is there."""
-    say(f"Making the environment {VENV}")
+    """Create an empty environment, replacing whatever is there."""
+    say(f"Creating the environment {VENV}")
     try:
         if VENV.is_symlink() or VENV.is_file():
             VENV.unlink()
@@ -322,19 +336,24 @@ def make_venv() -> None:
             shutil.rmtree(VENV)
     except OSError as error:
         raise Stop(
-            f"Cannot remove {VENV}: {error}\nClose what uses it, or delete it, and try again."
+            f"Cannot delete {VENV}: {error}\n"
+            "Close the programs that use it, or delete it yourself, and try again."
         ) from error
-    inside = sys.prefix != sys.base_prefix  # perhaps of the very environment that was just removed
-    python = getattr(sys, "_base_executable", sys.executable) if inside else sys.executable
-    advice = "The environment could not be made, see above. Check the free disk space and your rights, try again."
+    python = sys.executable
+    # We may run in the very environment that was just deleted.
+    if sys.prefix != sys.base_prefix:
+        python = getattr(sys, "_base_executable", python)
+    advice = (
+        "The environment could not be created, see above. "
+        "Check the free disk space and your permissions, then try again."
+    )
     install_step([python, "-I", "-m", "venv", str(VENV)], advice)
 
 
 def install(extras: str) -> None:
     """Install the project into its environment and set the stamp."""
-    say(
-        f"Installing ISCA Studio{' and the developer tools' if extras else ''}; this may take some minutes"
-    )
+    what = "ISCA Studio and the developer tools" if extras else "ISCA Studio"
+    say(f"Installing {what}; this may take a few minutes")
     before = STAMP.read_bytes() if STAMP.is_file() else b""
     STAMP.unlink(missing_ok=True)
     pip = [PYTHON, "-m", "pip", "install", "--no-input", "--progress-bar=off"]
@@ -342,7 +361,8 @@ def install(extras: str) -> None:
         advice = "pip failed, see above. Check the network and the free disk space, then try again."
         install_step([*pip, "-e", f".[{extras}]" if extras else "."], advice)
     except Stop:
-        if before:  # the environment is as stale as it was, and need not be thrown away
+        # The environment is as it was before, and need not be replaced.
+        if before:
             STAMP.write_bytes(before)
         raise
     STAMP.write_text(key(extras), "ascii")
@@ -350,13 +370,15 @@ def install(extras: str) -> None:
 
 @contextlib.contextmanager
 def only_one() -> Iterator[None]:
-    """Let one process at a time change the environment; a lock goes when its process does."""
+    """Wait until no other process changes the environment; the lock ends with its process."""
     with open(__file__, "rb") as file:
-        with contextlib.suppress(OSError):  # some network drives know no locks
+        # Some network drives do not support locks.
+        with contextlib.suppress(OSError):
             if sys.platform == "win32":
                 import msvcrt
 
-                file.seek(1 << 30)  # far behind the text, which others have to read
+                # Far behind the text, because other processes must be able to read that.
+                file.seek(1 << 30)
                 msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
             else:
                 import fcntl
@@ -373,7 +395,8 @@ def prepare(command: str) -> None:
     if found == "ready":
         return
     with only_one():
-        found = state(extras)  # another process may have done the work meanwhile
+        # Another process may have done the work meanwhile.
+        found = state(extras)
         if found == "broken":
             make_venv()
         if found != "ready":
@@ -381,13 +404,10 @@ def prepare(command: str) -> None:
 
 
 def become(module: Sequence[str]) -> int:
-    """Turn into the program, whose signals and exit code are then its own; Windows can only wait for it."""
-    command = [
-        PYTHON,
-        "-P",
-        "-m",
-        *module,
-    ]  # -P: no modules that happen to lie in the caller's folder
+    """Replace this process by the program, so that signals and exit code are its own."""
+    # With -P, no modules are imported from the folder that the caller happens to be in.
+    command = [PYTHON, "-P", "-m", *module]
+    # Windows cannot replace a process, so we wait for a child there.
     if os.name != "nt":
         os.execve(PYTHON, command, child_environment())
     return call(command, where=None).code
@@ -408,7 +428,7 @@ def run_stages(stages: Mapping[str, Sequence[str]]) -> int:
 
 
 def execute(command: str, arguments: Sequence[str]) -> int:
-    """Do one command."""
+    """Run a command and return its exit code."""
     prepare(command)
     if command == "run":
         return become(["isca_gui", *arguments])
@@ -418,11 +438,13 @@ def execute(command: str, arguments: Sequence[str]) -> int:
         return run_stages(BUNDLE)
     if command == "packages":
         return run_stages({"packages": ["packaging/packages.py", *arguments]})
-    return run_stages(STAGES | (tests(arguments) if command == "test" else {}))
+    if command == "test":
+        return run_stages(STAGES | tests(arguments))
+    return run_stages(STAGES)
 
 
 def tests(arguments: Sequence[str]) -> dict[str, Sequence[str]]:
-    """Give the stages of the tests: three files at a time, but what measures time alone."""
+    """Return the stages of the tests: three processes, then those tests that measure time."""
     if arguments:
         return {"pytest": ["-m", "pytest", *arguments]}
     by_file = ["-n", "3", "--dist", "loadfile", "--no-loadscope-reorder"]
@@ -434,13 +456,16 @@ def tests(arguments: Sequence[str]) -> dict[str, Sequence[str]]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Read the command line and do what it asks."""
-    command, rest = (arguments[0], arguments[1:]) if arguments else ("", [])
+    """Run the command that the arguments name, and return its exit code."""
+    if not arguments:
+        say(f"{__doc__}")
+        return 2
+    command, *rest = arguments
     if command in ("-h", "--help"):
         print(__doc__)
         return 0
     if command not in EXTRAS or (command in ("lint", "bundle") and rest):
-        say(f"Not understood: {' '.join(arguments)}\n\n{__doc__}" if arguments else f"{__doc__}")
+        say(f"Unknown command: {' '.join(arguments)}\n\n{__doc__}")
         return 2
     try:
         return execute(command, rest)

@@ -1,4 +1,4 @@
-"""The icon in the sizes and formats that systems want, all drawn from resources/icon.svg."""
+"""The icon in the sizes and formats of each system, all drawn from resources/icon.svg."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MACOS = (16, 32, 64, 128, 256, 512, 1024)
 
 
 def draw(side: int) -> Image.Image:
-    """Draw the icon as a square of so many pixels."""
+    """Return the icon as a square picture with the given side in pixels."""
     picture = QImage(side, side, QImage.Format.Format_RGBA8888)
     picture.fill(Qt.GlobalColor.transparent)
     painter = QPainter(picture)
@@ -42,7 +42,7 @@ def write_icns(path: Path) -> None:
 
 
 def write_theme(folder: Path, name: str) -> None:
-    """Write an icon theme of the freedesktop kind: the drawing itself, and a picture of every usual size."""
+    """Write a freedesktop icon theme: the drawing itself, and a picture of each usual size."""
     drawing = folder / "scalable" / "apps" / f"{name}.svg"
     drawing.parent.mkdir(parents=True)
     drawing.write_bytes(SOURCE.read_bytes())

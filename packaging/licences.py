@@ -1,4 +1,4 @@
-"""The licences of all that a bundle holds, from the metadata of the installed distributions."""
+"""The licences of everything in a bundle, from the metadata of the installed distributions."""
 
 from __future__ import annotations
 
@@ -19,19 +19,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from importlib.metadata import Distribution
 
-LIST, FOLDER = "LICENCES.md", "licences"
+LIST = "LICENCES.md"
+FOLDER = "licences"
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 _STANDARD = Path(sysconfig.get_path("stdlib")).resolve()
-_ALWAYS = ("isca-gui", "pyinstaller")  # the program itself, and the loader that starts it
-_NAMED = re.compile(r"licen[cs]e|copying|notice|authors", re.IGNORECASE)
-# Texts that distributions name but do not bring along.
+# The program itself, and the loader that starts it.
+_ALWAYS = ("isca-gui", "pyinstaller")
+_LICENCE_FILE = re.compile(r"licen[cs]e|copying|notice|authors", re.IGNORECASE)
+# Texts that distributions refer to but do not include.
 _TEXTS = {"LGPL-3.0": ("LGPL-3.0.txt", "GPL-3.0.txt")}
-_INTRODUCTION = """# What ISCA Studio {version} is made of
+_INTRODUCTION = """# The components of ISCA Studio {version}
 
-ISCA Studio itself is under the licence in `{folder}/isca-gui`. This folder also holds the works below, each
-under its own licence; the texts are in `{folder}`, one folder each. Qt and PySide6 are used under the LGPL
-version 3: they are separate files in `_internal/PySide6`, which you may replace by versions of your own.
+The licence of ISCA Studio itself is in `{folder}/isca-gui`. The components below have their own
+licences, whose texts are in `{folder}`, in a folder for each component. Qt and PySide6 are used
+under the LGPL version 3; they are separate files in `_internal/PySide6`, which you may replace by
+other versions.
 
 | name | version | licence | home |
 |---|---|---|---|
@@ -40,18 +43,18 @@ version 3: they are separate files in `_internal/PySide6`, which you may replace
 
 @dataclass(frozen=True)
 class Component:
-    """A work in the bundle: its licence in a few words, and the files with the whole text."""
+    """A component of the bundle: its licence in a few words, and the files with the full text."""
 
     name: str
     version: str
     licence: str
     home: str
     files: tuple[Path, ...]
-    text: str = ""  # where the metadata hold the text itself
+    text: str = ""  # the full text, if it is in the metadata
 
 
 def write(sources: Iterable[str], folder: Path) -> list[Component]:
-    """Write the list, and the texts, of all that these files belong to."""
+    """Write the list and the texts of all components that these files belong to."""
     components = components_of(sources)
     rows = "".join(f"| {c.name} | {c.version} | {c.licence} | {c.home} |\n" for c in components)
     head = _INTRODUCTION.format(version=importlib.metadata.version("isca-gui"), folder=FOLDER)
@@ -63,10 +66,10 @@ def write(sources: Iterable[str], folder: Path) -> list[Component]:
 
 
 def components_of(sources: Iterable[str]) -> list[Component]:
-    """Find what the files belong to: distributions, Python itself, packages of the system."""
-    owners, known = set(_ALWAYS), _owners()
+    """Return what the files belong to: distributions, Python itself, packages of the system."""
+    known = _owners()
     files = {Path(path).resolve() for path in sources if path and path != "-"}
-    owners |= {known[str(file)] for file in files if str(file) in known}
+    owners = {*_ALWAYS, *(known[str(file)] for file in files if str(file) in known)}
     system = {
         file
         for file in files
@@ -81,12 +84,12 @@ def _is_python(file: Path) -> bool:
 
 
 def _owners() -> dict[str, str]:
-    """Map every installed file to the name of its distribution."""
+    """Return the name of the distribution of every installed file."""
     owners = {}
     for distribution in importlib.metadata.distributions():
-        name, top = distribution.name, Path(str(distribution.locate_file(""))).resolve()
+        top = Path(str(distribution.locate_file(""))).resolve()
         for row in csv.reader((distribution.read_text("RECORD") or "").splitlines()):
-            owners[os.path.normpath(os.path.join(top, row[0]))] = name
+            owners[os.path.normpath(os.path.join(top, row[0]))] = distribution.name
     return owners
 
 
@@ -103,20 +106,21 @@ def _distribution(found: Distribution) -> Component:
 
 def _is_text(name: str) -> bool:
     inside, _, rest = name.partition(".dist-info/")
-    return bool(rest) and "/" not in inside and bool(_NAMED.search(rest))
+    return bool(rest) and "/" not in inside and bool(_LICENCE_FILE.search(rest))
 
 
 def _licence(found: Distribution) -> str:
-    """Give the licence in a few words: the expression, else a short field, else the classifiers."""
-    short, classifiers = (
-        _field(found, "License").strip(),
-        found.metadata.get_all("Classifier") or (),
-    )
-    fitting = short if len(short) < 200 and "\n" not in short else ""
-    named = " and ".join(
-        line.split(" :: ")[-1] for line in classifiers if line.startswith("License")
-    )
-    return _field(found, "License-Expression") or fitting or named or "see the text"
+    """Return the licence in a few words: an expression, a short field or the classifiers."""
+    expression = _field(found, "License-Expression")
+    if expression:
+        return expression
+    field = _field(found, "License").strip()
+    # Some distributions have the full text in this field.
+    if field and len(field) < 200 and "\n" not in field:
+        return field
+    classifiers = found.metadata.get_all("Classifier") or ()
+    names = [line.split(" :: ")[-1] for line in classifiers if line.startswith("License")]
+    return " and ".join(names) or "see the text"
 
 
 def _field(found: Distribution, name: str) -> str:
@@ -133,7 +137,7 @@ def _home(found: Distribution) -> str:
 
 
 def _python() -> Component:
-    """Describe Python; its licence lies in its library, on Windows beside it."""
+    """Return the component of Python; its licence is in its library or, on Windows, beside it."""
     beside = (_STANDARD / "LICENSE.txt", Path(sys.base_prefix, "LICENSE.txt"))
     files = tuple(path for path in beside if path.is_file())[:1]
     text = "" if files else "https://docs.python.org/3/license.html\n"
@@ -143,7 +147,7 @@ def _python() -> Component:
 
 
 def _packages(libraries: set[Path]) -> list[Component]:
-    """Describe libraries of a Debian system by their packages; elsewhere by their names alone."""
+    """Return the packages of the libraries on a Debian system, elsewhere the libraries."""
     owned: dict[str, str] = {}
     if libraries and shutil.which("dpkg-query"):
         names = sorted(
@@ -158,23 +162,21 @@ def _packages(libraries: set[Path]) -> list[Component]:
 
 
 def _package(name: str) -> Component:
-    told = subprocess.run(
-        ["dpkg-query", "--show", "--showformat=${Version}|${Homepage}", name],
-        capture_output=True,
-        text=True,
-    )
-    version, _, home = told.stdout.partition("|")
+    command = ["dpkg-query", "--show", "--showformat=${Version}|${Homepage}", name]
+    done = subprocess.run(command, capture_output=True, text=True)
+    version, _, home = done.stdout.partition("|")
     text = Path("/usr/share/doc", name, "copyright")
     return Component(name, version, "see the text", home, (text,) if text.is_file() else ())
 
 
 def _unowned(path: Path) -> Component:
-    return Component(path.name, "", "of the system that the bundle was made on", "", ())
+    return Component(path.name, "", "of the system that the bundle was built on", "", ())
 
 
 def _write_texts(component: Component, folder: Path) -> None:
     texts = {path: path.name for path in component.files}
-    if len(set(texts.values())) < len(texts):  # several of one name: the folder tells them apart
+    # If several have the same name, that of their folder is added.
+    if len(set(texts.values())) < len(texts):
         texts = {path: f"{path.parent.name}-{path.name}" for path in texts}
     if texts or component.text:
         folder.mkdir(parents=True, exist_ok=True)

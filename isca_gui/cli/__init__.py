@@ -1,4 +1,4 @@
-"""The `isca` command: the engine without a window. Imports no Qt, and nothing heavy before it is needed."""
+"""The `isca` command: the engine without a window, without Qt, and quick to start."""
 
 from __future__ import annotations
 
@@ -15,28 +15,35 @@ import warnings
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import isca_gui
-from isca_gui.cli import common
+from isca_gui.cli import printing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# Each command is a module beside this one with `add_arguments(parser)` and `run(args) -> exit code`.
+# Each command is a module of this package with `add_arguments(parser)` and `run(args)`, which
+# returns the exit code.
 COMMANDS = {
-    "dataset": "make labelled distorted versions of a picture at exact MSE levels",
+    "dataset": "make labelled, distorted copies of a picture at exact MSE levels",
     "distort": "distort one picture to an exact MSE",
-    "train": "learn a subspace for every block of a dataset and write a model file",
-    "classify": "say what was done to pictures, where, how strongly, and how sure",
-    "evaluate": "measure how well a model recognises, or compare methods on one dataset",
-    "reconstruct": "project a picture into a model's subspaces and back",
-    "bases": "write a model's U, V and J as pictures",
-    "reproduce": "run the paper's experiments end to end and write a report",
-    "info": "say what a picture, a dataset folder or a model holds",
-    "samples": "list the bundled sample pictures",
-    "bench": "measure the speed of this machine and program",
-    "demo": "run the whole program once on a sample picture and write a report",
+    "train": "learn a subspace for each block of a dataset and save the model",
+    "classify": "recognise what was done to pictures, where, how strongly, and how surely",
+    "evaluate": "measure how well a model recognises pictures, or compare methods on a dataset",
+    "reconstruct": "project a picture onto a model's subspaces and back",
+    "bases": "save a model's U, V and J as pictures",
+    "reproduce": "repeat the paper's experiments and write a report",
+    "info": "describe a picture, a dataset folder or a model",
+    "samples": "list the sample pictures",
+    "bench": "measure how fast the program runs on this computer",
+    "demo": "run the whole program on a sample picture and write a report",
 }
-FAILED, WRONG_USE, FOUND, STOPPED = 1, 2, 3, 130
-# By name, so that an error about one module loads no other: the solvers alone take half a second.
+
+# Exit codes besides 0.
+FAILED = 1
+WRONG_USE = 2
+FOUND = 3
+STOPPED = 130
+
+# The errors are listed by name, because importing them all would load the solvers.
 _EXIT_CODES = {
     "isca_gui.core.settings.SettingsError": WRONG_USE,
     "isca_gui.core.solvers.steps.Cancelled": STOPPED,
@@ -54,18 +61,20 @@ _EXIT_CODES = {
 
 
 def program(argv: Sequence[str] | None = None) -> int:
-    """Run the command as a program of its own, which has its own words for what libraries warn about."""
-    if not sys.warnoptions:  # else somebody has asked for them
+    """Run `main` as a program of its own, without the warnings of libraries."""
+    # With `python -W` or PYTHONWARNINGS the user has asked to see them.
+    if not sys.warnoptions:
         warnings.simplefilter("ignore")
         logging.getLogger("tifffile").addHandler(logging.NullHandler())
     return main(argv)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the `isca` command; gives its exit code (0 done, 1 the work failed, 2 wrong use, …)."""
+    """Run the `isca` command and return its exit code."""
+    words = sys.argv[1:] if argv is None else argv
     with _standard_streams(), _interruptible() as signals:
         try:
-            return _run(sys.argv[1:] if argv is None else argv)
+            return _run(words)
         except (KeyboardInterrupt, Exception) as error:
             code = _explain(error, stopped=bool(signals))
             if code is None:
@@ -78,16 +87,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(words: Sequence[str]) -> int:
     try:
         args = _parser().parse_args(_join_negative(words))
-        return int(importlib.import_module(f"isca_gui.cli.{args.command}").run(args))
+        command = importlib.import_module(f"isca_gui.cli.{args.command}")
+        return int(command.run(args))
     finally:
-        sys.stdout.flush()  # here a failure can still be told; when Python ends it cannot
+        # If this fails, the error can still be reported; when Python flushes at exit, it cannot.
+        sys.stdout.flush()
 
 
 def _join_negative(words: Sequence[str]) -> list[str]:
-    """Write `--range -1:1` as `--range=-1:1`: argparse would take the value for an option."""
+    """Write `--range -1:1` as `--range=-1:1`: argparse would mistake the value for an option."""
     joined: list[str] = []
     for index, word in enumerate(words):
-        if word == "--":  # only names follow
+        # After a lone "--" there are only names.
+        if word == "--":
             return [*joined, *words[index:]]
         follows_option = bool(joined) and re.fullmatch(r"--[a-z-]+", joined[-1])
         if follows_option and re.match(r"-(\d|\.\d|inf)[^:]*:", word):
@@ -100,10 +112,10 @@ def _join_negative(words: Sequence[str]) -> list[str]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="isca",
-        description="What was done to a picture, where, how strongly, and how sure. "
-        "Wherever an IMAGE is asked for, sample:camera and the like (see 'isca samples') are accepted.",
-        epilog="Exit codes: 0 done, 1 the work failed, 2 wrong use, 3 classify found what --fail-on names. "
-        "'isca COMMAND --help' says more.",
+        description="Find out what was done to a picture, where, how strongly, and how surely. "
+        "An IMAGE can be a file or a sample picture such as sample:camera (see 'isca samples').",
+        epilog="Exit codes: 0 success, 1 failure, 2 wrong usage, 3 classify found something named "
+        "by --fail-on. 'isca COMMAND --help' explains a command.",
     )
     parser.add_argument(
         "--version", action="version", version=f"ISCA Studio {isca_gui.__version__}"
@@ -111,67 +123,74 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, sentence in COMMANDS.items():
         module = importlib.import_module(f"isca_gui.cli.{name}")
-        module.add_arguments(
-            commands.add_parser(name, help=sentence, description=f"{name}: {sentence}.")
-        )
+        description = f"{sentence[0].upper()}{sentence[1:]}."
+        module.add_arguments(commands.add_parser(name, help=sentence, description=description))
     return parser
 
 
 def _explain(error: BaseException, *, stopped: bool) -> int | None:
-    """Say what went wrong and give the exit code; None for a mistake of the program."""
+    """Print what went wrong and return the exit code; None if the error is a bug in the program."""
     output_is_broken = _silence_if_broken(sys.stdout)
     if stopped or isinstance(error, KeyboardInterrupt):
-        common.say("isca: stopped; nothing half-written is left")
+        printing.print_message("isca: stopped; no incomplete files are left behind")
         return STOPPED
-    if isinstance(error, BrokenPipeError):  # the reader has gone, as in `isca samples | head -1`
+    # The reader has closed the pipe, as `head` does in `isca samples | head -1`.
+    if isinstance(error, BrokenPipeError):
         return FAILED
     if output_is_broken and isinstance(error, OSError):
-        common.say(f"isca: cannot write to standard output: {error.strerror or error}")
+        reason = error.strerror or error
+        printing.print_message(f"isca: cannot write to standard output: {reason}")
         return FAILED
     code = _exit_code(error)
     if code is not None:
-        common.say(f"isca: {_words(error)}")
+        printing.print_message(f"isca: {_message(error)}")
     return code
 
 
-def _words(error: BaseException) -> str:
+def _message(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"'{os.fsdecode(error.filename)}': {error.strerror}."
     return str(error)
 
 
 def _exit_code(error: BaseException) -> int | None:
-    """Tell errors with a message for the user from mistakes of the program, which keep their traceback."""
-    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
-    return next((_EXIT_CODES[name] for name in names if name in _EXIT_CODES), None)
+    """Return the exit code of an error meant for the user, or None for a bug in the program."""
+    for kind in type(error).__mro__:
+        code = _EXIT_CODES.get(f"{kind.__module__}.{kind.__qualname__}")
+        if code is not None:
+            return code
+    return None
 
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[list[int]]:
-    """Make SIGINT and SIGTERM raise KeyboardInterrupt, and list those that came.
+    """Make SIGINT and SIGTERM raise KeyboardInterrupt, and yield a list of the signals received.
 
     The list is needed because NumPy turns an interruption of its own import into an ImportError.
     """
-    came: list[int] = []
+    received: list[int] = []
 
     def stop(number: int, _: object) -> NoReturn:
-        came.append(number)
+        received.append(number)
         raise KeyboardInterrupt
 
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    # What the shell has us ignore (nohup) stays ignored; None is a handler that could not be put back.
-    ours = {number: old for number, old in handlers.items() if old not in (signal.SIG_IGN, None)}
+    # A signal that the shell makes us ignore (nohup) stays ignored. None stands for a handler that
+    # was not installed from Python and could not be restored.
+    replaced = {
+        number: old for number, old in handlers.items() if old not in (signal.SIG_IGN, None)
+    }
     try:
-        for number in ours:
+        for number in replaced:
             signal.signal(number, stop)
-        yield came
+        yield received
     finally:
-        for number, old in ours.items():
+        for number, old in replaced.items():
             signal.signal(number, old)
 
 
 def _silence_if_broken(stream: TextIO) -> bool:
-    """Tell whether a stream cannot be written; if so drop what it holds, or Python's end fails on it."""
+    """Whether a stream cannot be written; if so, its buffer is discarded for a clean exit."""
     try:
         stream.flush()
     except OSError:
@@ -181,10 +200,11 @@ def _silence_if_broken(stream: TextIO) -> bool:
     return False
 
 
-def _line_by_line(stream: TextIO) -> TextIO:
-    """Give a stream without a buffer (PYTHONUNBUFFERED) one of a line: it keeps what could not be written.
+def _line_buffered(stream: TextIO) -> TextIO:
+    """Return a line-buffered copy of an unbuffered stream (PYTHONUNBUFFERED).
 
-    Without it argparse would hide that its help went nowhere, and nobody could tell what the error is of.
+    A buffer keeps what could not be written, so that the failure shows when the stream is flushed.
+    Without one, argparse hides that its help could not be printed.
     """
     return open(
         stream.fileno(),
@@ -198,21 +218,20 @@ def _line_by_line(stream: TextIO) -> TextIO:
 
 @contextlib.contextmanager
 def _standard_streams() -> Iterator[None]:
-    """Write UTF-8 in any locale, and to nowhere where there is no standard output or error.
+    """Write UTF-8 in any locale, and discard the output where there is no standard output or error.
 
-    A stream is None if it was closed, and in a Windows program without a console. Left so, argparse would
-    fail, and print would write messages for standard error to standard output.
+    A stream is None if it was closed, and in a Windows program without a console. argparse would
+    then fail, and print would write messages for standard error to standard output.
     """
     redirections = {"stdout": contextlib.redirect_stdout, "stderr": contextlib.redirect_stderr}
     with contextlib.ExitStack() as stack:
         for name, redirect in redirections.items():
             stream = getattr(sys, name)
             if stream is None:
-                stack.enter_context(
-                    redirect(stack.enter_context(open(os.devnull, "w", encoding="utf-8")))
-                )
+                nowhere = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))
+                stack.enter_context(redirect(nowhere))
             elif name == "stdout" and isinstance(getattr(stream, "buffer", None), io.RawIOBase):
-                stack.enter_context(redirect(stack.enter_context(_line_by_line(stream))))
+                stack.enter_context(redirect(stack.enter_context(_line_buffered(stream))))
             elif hasattr(stream, "reconfigure"):
                 stream.reconfigure(encoding="utf-8", errors="backslashreplace")
         yield

@@ -1,4 +1,4 @@
-"""`isca classify`: what was done to pictures, one line, JSON entry or CSV row each, and maps of the votes."""
+"""`isca classify`: what was done to pictures, as text, JSON or CSV, with maps of the votes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from isca_gui.cli import common
+from isca_gui.cli import arguments, printing, targets
 from isca_gui.core.recognition import answer_table
 
 if TYPE_CHECKING:
@@ -22,90 +22,114 @@ if TYPE_CHECKING:
     from isca_gui.core.recognition.verdict import Verdict
 
 NAME = "{name}"
-_ROUNDING = 1e-9  # of sums of shares
+# Sums of shares differ from the exact value by less than this.
+_ROUNDING = 1e-9
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command's arguments."""
-    common.add_model(parser)
+    """Declare the command's arguments."""
+    arguments.add_model(parser)
     parser.add_argument(
-        "images", metavar="IMAGE", type=common.name, nargs="+",
-        help="a picture file, a folder of pictures (not those in its folders), or sample:NAME",
-    )  # fmt: skip
-    common.add_range(parser)
-    common.add_json(parser)
+        "images",
+        metavar="IMAGE",
+        type=arguments.file_name,
+        nargs="+",
+        help="a picture file, a folder of pictures (without its subfolders), or sample:NAME",
+    )
+    arguments.add_range(parser)
+    arguments.add_json(parser)
     parser.add_argument(
-        "--csv", metavar="FILE", type=common.name, help="write a table to this .csv file"
+        "--csv", metavar="FILE", type=arguments.file_name, help="write a table to this .csv file"
     )
     parser.add_argument(
-        "--map", metavar="FILE", type=common.name,
-        help="draw the votes over the picture into this .png file; of several pictures FILE is a folder, "
-        f"or holds {NAME}, which stands for each picture's name",
-    )  # fmt: skip
-    common.add_recognition(parser)
+        "--map",
+        metavar="FILE",
+        type=arguments.file_name,
+        help="draw the votes over the picture and save that as this .png file; for several "
+        f"pictures, FILE is a folder or contains {NAME}, which is replaced by each picture's name",
+    )
+    arguments.add_recognition(parser)
     parser.add_argument(
-        "--neighbours", metavar="K", type=common.positive, default=1,
-        help="nearest training pictures that decide about a block (default: %(default)s)",
-    )  # fmt: skip
+        "--neighbours",
+        metavar="K",
+        type=arguments.positive_integer,
+        default=1,
+        help="number of nearest training pictures that vote in each block (default: %(default)s)",
+    )
     parser.add_argument(
-        "--fail-on", metavar="A,B,…",
-        help="end with exit code 3 if a picture is found to be one of these, such as blur,jpeg; "
-        "also unlike and undecided",
-    )  # fmt: skip
+        "--fail-on",
+        metavar="A,B,…",
+        help="exit with code 3 if one of these is found in a picture, such as blur,jpeg; "
+        "unlike and undecided can be named too",
+    )
     parser.add_argument(
-        "--min-share", metavar="X", type=common.number, default=0.5,
-        help="share of its damaged blocks, 0 to 1, that --fail-on asks for (default: %(default)s)",
-    )  # fmt: skip
-    common.add_fit(parser)
-    common.add_threads(parser)
+        "--min-share",
+        metavar="X",
+        type=arguments.number,
+        default=0.5,
+        help="share of the damaged blocks, from 0 to 1, that --fail-on requires "
+        "(default: %(default)s)",
+    )
+    arguments.add_fit(parser)
+    arguments.add_threads(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Recognise all pictures; one that cannot be is reported and the rest go on."""
+    """Recognise all pictures; if one cannot be read, report it and continue with the rest."""
     from isca_gui.cli import FAILED, FOUND
     from isca_gui.core.model import model_file
     from isca_gui.core.recognition import batch
     from isca_gui.core.recognition.recogniser import Recogniser
 
     _check_numbers(args)
-    names, faults = _names(args.images)
+    names, empty_folders = _pictures(args.images)
     if args.csv:
-        common.check_written(args.csv, (".csv",), [args.model, *names])
+        targets.check_target(args.csv, (".csv",), [args.model, *names])
     recogniser = Recogniser(model_file.load_model(args.model), args.descriptor, args.neighbours)
-    wanted = _wanted(args, recogniser)
-    maps = _maps(args, names) if args.map else {}
-    found_in = batch.recognise_files(
-        recogniser, names, args.rule, how=args.how, value_range=args.value_range,
-        then=_drawer(maps) if maps else None, threads=args.threads,
-    )  # fmt: skip
-    failed = found = False
-    with contextlib.closing(found_in), _writer(args) as write:
-        for name, error in faults:
-            failed = _fail(write, name, error)
-        for answer in found_in:
-            if answer.recognition is None:
-                failed = _fail(write, answer.name, answer.error or "")
+    labels = _fail_on_labels(args, recogniser)
+    maps = _map_files(args, names) if args.map else {}
+    results = batch.recognise_files(
+        recogniser,
+        names,
+        args.rule,
+        how=args.how,
+        value_range=args.value_range,
+        then=_map_drawer(maps) if maps else None,
+        threads=args.threads,
+    )
+    has_failed = bool(empty_folders)
+    has_found = False
+    with contextlib.closing(results), _writer(args) as write:
+        for name, error in empty_folders:
+            _report_failure(write, name, error)
+        for result in results:
+            if result.recognition is None:
+                has_failed = True
+                _report_failure(write, result.name, result.error or "")
                 continue
-            write(entry(answer))
-            for label, share in _hits(answer.recognition.verdict, wanted, args.min_share):
-                found = True
-                common.say(f"isca: {answer.name}: found {label}{share}")
-    return FAILED if failed else FOUND if found else 0
+            write(entry(result))
+            for label, share in _hits(result.recognition.verdict, labels, args.min_share):
+                has_found = True
+                printing.print_message(f"isca: {result.name}: found {label}{share}")
+    if has_failed:
+        return FAILED
+    return FOUND if has_found else 0
 
 
-def _fail(write: Callable[[dict[str, Any]], None], name: str, error: str) -> bool:
-    common.say(f"isca: {error}" if f"'{name}'" in error else f"isca: {name}: {error}")
+def _report_failure(write: Callable[[dict[str, Any]], None], name: str, error: str) -> None:
+    # Most messages name the file already.
+    message = error if f"'{name}'" in error else f"{name}: {error}"
+    printing.print_message(f"isca: {message}")
     write({"file": name, "error": error})
-    return True
 
 
-def entry(answer: FileResult) -> dict[str, Any]:
-    """Describe a recognised picture for a JSON document."""
-    assert answer.recognition is not None
-    return answer_table.entry(answer.name, answer.recognition.verdict, answer.width, answer.height)
+def entry(result: FileResult) -> dict[str, Any]:
+    """Return the description of a recognised picture for a JSON document."""
+    assert result.recognition is not None
+    return answer_table.entry(result.name, result.recognition.verdict, result.width, result.height)
 
 
-# --- what is asked for --------------------------------------------------------------------------------------
+# --- arguments -----------------------------------------------------------------------------------
 
 
 def _check_numbers(args: argparse.Namespace) -> None:
@@ -113,49 +137,53 @@ def _check_numbers(args: argparse.Namespace) -> None:
     from isca_gui.core.settings import SettingsError
 
     if not 0 <= args.min_share <= 1:
-        raise SettingsError(f"--min-share lies between 0 and 1, not at {args.min_share:g}")
+        raise SettingsError(f"--min-share must be between 0 and 1, not {args.min_share:g}")
     if args.neighbours > MOST_NEIGHBOURS:
-        raise SettingsError(f"--neighbours is at most {MOST_NEIGHBOURS}, not {args.neighbours}")
+        raise SettingsError(
+            f"--neighbours must be at most {MOST_NEIGHBOURS}, not {args.neighbours}"
+        )
 
 
-def _names(words: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
-    """Give the pictures behind all words, and what is wrong with folders that have none."""
+def _pictures(words: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return all pictures that the words name, and the folders without pictures with a message."""
     from isca_gui.core.pictures.image import ImageError
     from isca_gui.core.recognition import batch
 
     names: list[str] = []
-    faults = []
+    empty_folders = []
     for word in words:
         try:
             names += batch.pictures_in(word)
         except ImageError as error:
-            faults.append((word, str(error)))
-    return names, faults
+            empty_folders.append((word, str(error)))
+    return names, empty_folders
 
 
-def _wanted(args: argparse.Namespace, recogniser: Recogniser) -> set[str]:
-    """Read --fail-on: labels that the model knows and their parts."""
+def _fail_on_labels(args: argparse.Namespace, recogniser: Recogniser) -> set[str]:
+    """Return the labels of --fail-on: labels of the model, or parts of its mixtures."""
     from isca_gui.core.distortion.distortions import ORIGINAL, UNDECIDED_LABEL, UNLIKE, parts_of
     from isca_gui.core.settings import SettingsError
 
+    if args.fail_on is None:
+        return set()
     labels = [label for label in recogniser.neighbours.classes if label != ORIGINAL]
     parts = (part for label in labels for part in parts_of(label))
     known = dict.fromkeys([*labels, *parts, UNLIKE, UNDECIDED_LABEL])
-    wanted = split_labels(args.fail_on, known) if args.fail_on is not None else set()
-    unknown = sorted(wanted - set(known))
+    chosen = split_labels(args.fail_on, known)
+    unknown = sorted(chosen - set(known))
     if unknown:
-        there = ", ".join(f"'{label}'" if "," in label else label for label in known)
-        word = unknown[0]
-        fault = (
-            f"'{word}' is no damage" if word == ORIGINAL else f"this model does not know '{word}'"
-        )
-        raise SettingsError(f"--fail-on: {fault}; there are {there}")
-    return wanted
+        choices = ", ".join(f"'{label}'" if "," in label else label for label in known)
+        problem = f"this model does not know '{unknown[0]}'"
+        if unknown[0] == ORIGINAL:
+            problem = f"'{ORIGINAL}' is not a distortion"
+        raise SettingsError(f"--fail-on: {problem}; choose from {choices}")
+    return chosen
 
 
 def split_labels(text: str, known: Container[str]) -> set[str]:
-    """Split at commas, but for those that are part of a known label; of two such the longer is meant."""
-    words, found = text.split(","), set()
+    """Split at commas, except at those inside a known label; the longest known label wins."""
+    words = text.split(",")
+    found = set()
     while words:
         ends = range(len(words), 0, -1)
         end = next((end for end in ends if ",".join(words[:end]) in known), 1)
@@ -164,68 +192,82 @@ def split_labels(text: str, known: Container[str]) -> set[str]:
     return found
 
 
-def _hits(verdict: Verdict, wanted: set[str], least: float) -> list[tuple[str, str]]:
-    """Give what of a verdict is wanted, with its share of the damaged blocks in words."""
+def _hits(verdict: Verdict, labels: set[str], least: float) -> list[tuple[str, str]]:
+    """Return the labels that a verdict names, with their share of the damaged blocks in words."""
     from isca_gui.core.distortion.distortions import ORIGINAL, UNDECIDED_LABEL, UNLIKE, parts_of
 
-    found = [(UNLIKE, "")] if verdict.unlike and UNLIKE in wanted else []
+    found = []
+    if verdict.unlike and UNLIKE in labels:
+        found.append((UNLIKE, ""))
     if verdict.label == UNDECIDED_LABEL:
-        return found + ([(UNDECIDED_LABEL, "")] if UNDECIDED_LABEL in wanted else [])
+        if UNDECIDED_LABEL in labels:
+            found.append((UNDECIDED_LABEL, ""))
+        return found
     damaged = sum(
         share for name, share in verdict.shares.items() if name not in (ORIGINAL, UNDECIDED_LABEL)
     )
     for name in dict.fromkeys((verdict.label, *verdict.parts)):
-        mixed = len(parts_of(name)) > 1
-        votes = verdict.shares.get(name, 0.0) if mixed else verdict.components.get(name, 0.0)
-        share = votes / damaged if damaged > 0 else 0.0
-        if name in wanted and share >= least - _ROUNDING:
+        is_mixture = len(parts_of(name)) > 1
+        votes = verdict.shares if is_mixture else verdict.components
+        share = votes.get(name, 0.0) / damaged if damaged > 0 else 0.0
+        if name in labels and share >= least - _ROUNDING:
             found.append((name, f" in {share:.0%} of the damaged blocks"))
     return found
 
 
-# --- maps ---------------------------------------------------------------------------------------------------
+# --- maps ----------------------------------------------------------------------------------------
 
 
-def _maps(args: argparse.Namespace, names: list[str]) -> dict[str, str]:
-    """Say which map belongs to which picture; refuse maps that would replace a picture or one another."""
+def _map_files(args: argparse.Namespace, names: list[str]) -> dict[str, str]:
+    """Return the map file of each picture; refuse to replace an input or another map."""
     from isca_gui.core.pictures import samples
     from isca_gui.core.settings import SettingsError
 
-    pattern, folder = args.map, None
+    pattern = args.map
+    folder = None
     if NAME not in pattern and (os.path.isdir(pattern) or not Path(pattern).suffix):
-        folder, pattern = pattern, os.path.join(pattern, f"{NAME}-map.png")
+        folder = pattern
+        pattern = os.path.join(folder, f"{NAME}-map.png")
     elif NAME not in pattern and len(names) > 1:
         raise SettingsError(
-            f"--map: for {len(names)} pictures '{pattern}' must be a folder or hold {NAME}"
+            f"--map: for {len(names)} pictures, '{pattern}' must be a folder or contain {NAME}"
         )
-    maps, owners = {}, {common.place_of(each): each for each in (args.model, *map(_file, names))}
-    read = set(owners)
+    inputs = {targets.file_identity(each) for each in (args.model, *map(_input_file, names))}
+    maps: dict[str, str] = {}
+    owners: dict[object, str] = {}
     for name in dict.fromkeys(names):
         maps[name] = pattern.replace(NAME, Path(name.removeprefix(samples.PREFIX)).stem)
-        place = common.place_of(maps[name])
-        if place in read:
+        identity = targets.file_identity(maps[name])
+        if identity in inputs:
             raise SettingsError(
-                f"--map: '{maps[name]}' is read as well; choose other files to write"
+                f"--map: '{maps[name]}' is also an input; choose other files to write"
             )
-        if owners.setdefault(place, name) != name:
-            raise SettingsError(
-                f"--map: '{owners[place]}' and '{name}' would both be drawn to {maps[name]}"
-            )
+        owner = owners.setdefault(identity, name)
+        if owner != name:
+            raise SettingsError(f"--map: '{owner}' and '{name}' would share the map {maps[name]}")
     if folder is not None:
         os.makedirs(folder, exist_ok=True)
-    for path in {
-        os.path.dirname(path): path for path in maps.values()
-    }.values():  # one of each folder
-        common.check_written(path, (".png",), ())
-        if os.path.dirname(os.path.realpath(path)) in map(os.path.realpath, args.images):
-            raise SettingsError(
-                f"--map: '{path}' would be taken for a picture of its folder; choose another"
-            )
+    _check_map_folders(args, maps)
     return maps
 
 
-def _file(name: str) -> str:
-    """Give the file behind a name; an unknown sample is reported in its turn."""
+def _check_map_folders(args: argparse.Namespace, maps: dict[str, str]) -> None:
+    """Refuse folders where maps cannot be written, or would be classified the next time."""
+    from isca_gui.core.settings import SettingsError
+
+    inputs = set(map(os.path.realpath, args.images))
+    one_per_folder = {os.path.dirname(path): path for path in maps.values()}
+    for path in one_per_folder.values():
+        targets.check_target(path, (".png",), ())
+        if os.path.dirname(os.path.realpath(path)) in inputs:
+            raise SettingsError(
+                f"--map: '{path}' would later be mistaken for one of the pictures in its folder; "
+                "choose another folder"
+            )
+
+
+def _input_file(name: str) -> str:
+    """Return the file behind a name; an unknown sample is reported when its turn comes."""
     from isca_gui.core.pictures import samples
     from isca_gui.core.pictures.image import ImageError
 
@@ -235,25 +277,24 @@ def _file(name: str) -> str:
         return name
 
 
-def _drawer(maps: dict[str, str]) -> Callable[[FileResult], None]:
+def _map_drawer(maps: dict[str, str]) -> Callable[[FileResult], None]:
     from isca_gui.core.recognition import vote_map_image
 
-    def draw(answer: FileResult) -> None:
-        assert answer.recognition is not None
-        assert answer.picture is not None
-        vote_map_image.save(
-            maps[answer.name], vote_map_image.draw(answer.recognition, answer.picture)
-        )
+    def draw(result: FileResult) -> None:
+        assert result.recognition is not None
+        assert result.picture is not None
+        drawing = vote_map_image.draw(result.recognition, result.picture)
+        vote_map_image.save(maps[result.name], drawing)
 
     return draw
 
 
-# --- output -------------------------------------------------------------------------------------------------
+# --- output --------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
 def _writer(args: argparse.Namespace) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Give what takes every entry as it comes: a line or a part of the document, and a row of the table."""
+    """Yield a function that writes each entry at once, without waiting for the other pictures."""
     from isca_gui.core.storage import files
 
     with contextlib.ExitStack() as stack:
@@ -265,8 +306,8 @@ def _writer(args: argparse.Namespace) -> Iterator[Callable[[dict[str, Any]], Non
         def write(fields: dict[str, Any]) -> None:
             nonlocal count
             if args.json:
-                text = json.dumps(fields, allow_nan=False)
-                print(f"{',' if count else ''}\n    {text}", end="", flush=True)
+                comma = "," if count else ""
+                print(f"{comma}\n    {json.dumps(fields, allow_nan=False)}", end="", flush=True)
             elif "error" not in fields:
                 print(f"{fields['file']}: {fields['sentence']}", flush=True)
             if table is not None:
@@ -274,9 +315,14 @@ def _writer(args: argparse.Namespace) -> Iterator[Callable[[dict[str, Any]], Non
             count += 1
 
         if args.json:
-            head = {"model": args.model, "descriptor": args.descriptor, "rule": args.rule}
-            head["neighbours"] = args.neighbours
-            print(json.dumps(head, indent=2)[:-2] + ',\n  "pictures": [', end="")
+            head = {
+                "model": args.model,
+                "descriptor": args.descriptor,
+                "rule": args.rule,
+                "neighbours": args.neighbours,
+            }
+            # The document stays open after its head, for the list of pictures.
+            print(json.dumps(head, indent=2).removesuffix("\n}") + ',\n  "pictures": [', end="")
         yield write
         if args.json:
             print("\n  ]\n}")

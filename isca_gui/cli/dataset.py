@@ -1,11 +1,11 @@
-"""`isca dataset`: labelled distorted versions of a picture at exact MSE levels."""
+"""`isca dataset`: labelled, distorted copies of a picture at exact MSE levels."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from isca_gui.cli import common
+from isca_gui.cli import arguments, printing, progress_bar
 
 if TYPE_CHECKING:
     import argparse
@@ -14,28 +14,32 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command's arguments."""
-    common.add_image(parser)
+    """Declare the command's arguments."""
+    arguments.add_image(parser)
+    arguments.add_output_folder(parser)
     parser.add_argument(
-        "-o", "--output", metavar="DIR", type=common.name, required=True, help="the folder to write"
-    )
-    parser.add_argument(
-        "--kinds", metavar="A,B,…",
+        "--kinds",
+        metavar="A,B,…",
         help="distortions, such as blur,jpeg or the mixture blur+jpeg (default: the paper's six)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--levels", metavar="FROM:TO:STEP", default="45:900:45",
+        "--levels",
+        metavar="FROM:TO:STEP",
+        default="45:900:45",
         help="MSE levels on the 0-255 scale, or a list A,B,C (default: %(default)s)",
-    )  # fmt: skip
-    common.add_seed(parser)
+    )
+    arguments.add_seed(parser)
     parser.add_argument(
-        "--format", choices=("tiff", "png"), default="tiff", help="float32 TIFF or 8-bit PNG"
+        "--format",
+        choices=("tiff", "png"),
+        default="tiff",
+        help="float32 TIFF or 8-bit PNG (default: %(default)s)",
     )
     parser.add_argument(
-        "--overwrite", action="store_true", help="replace a dataset that stands there"
+        "--overwrite", action="store_true", help="replace a dataset that is already there"
     )
-    common.add_threads(parser)
-    common.add_json(parser)
+    arguments.add_threads(parser)
+    arguments.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -43,22 +47,20 @@ def run(args: argparse.Namespace) -> int:
     from isca_gui.core.distortion import dataset, dataset_folder
     from isca_gui.core.settings import DatasetSpec, parse_levels
 
-    kinds = DatasetSpec.kinds if args.kinds is None else tuple(args.kinds.split(","))
+    kinds = DatasetSpec.kinds
+    if args.kinds is not None:
+        kinds = tuple(args.kinds.split(","))
     spec = DatasetSpec(kinds, parse_levels(args.levels), args.seed)
-    dataset_folder.check_target(
-        args.output, overwrite=args.overwrite
-    )  # before the work, not after it
-    reference = common.read_image(args)
-    made = common.run_with_progress(
-        dataset.generate(reference, spec, args.threads), "dataset", quiet=args.json
-    )
-    folder = common.run_with_progress(
-        dataset_folder.save(made, args.output, form=args.format, overwrite=args.overwrite),
-        "dataset", quiet=args.json,
-    )  # fmt: skip
+    # The folder is checked before the work, which may take minutes.
+    dataset_folder.check_target(args.output, overwrite=args.overwrite)
+    reference = arguments.read_image(args)
+    generation = dataset.generate(reference, spec, args.threads)
+    made = progress_bar.run_with_progress(generation, "dataset", quiet=args.json)
+    saving = dataset_folder.save(made, args.output, form=args.format, overwrite=args.overwrite)
+    folder = progress_bar.run_with_progress(saving, "dataset", quiet=args.json)
     if args.json:
         stored = replace(made, entries=dataset_folder.stored_entries(made, args.format))
-        common.print_json({"folder": str(folder), **summary(stored)})
+        printing.print_json({"folder": str(folder), **summary(stored)})
         return 0
     print(f"{len(made.entries)} pictures in {folder}")
     for missed in made.unreachable:
@@ -67,14 +69,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def left_out(kind: str, target_mse: float, maximum_mse: float) -> str:
-    """Say what could not be reached."""
+    """Return a sentence about a copy that cannot be made of this picture."""
     from isca_gui.core.distortion.dataset import Unreachable
 
-    return f"left out: {kind} at MSE {target_mse:g}; {Unreachable(kind, target_mse, maximum_mse).reach}"
+    missed = Unreachable(kind, target_mse, maximum_mse)
+    return f"left out: {kind} at MSE {target_mse:g}; {missed.reach}"
 
 
 def summary(dataset: Dataset) -> dict[str, object]:
-    """Describe a dataset for a JSON document."""
+    """Return a description of a dataset for a JSON document."""
     height, width = dataset.reference.shape
     return {
         "pictures": len(dataset.entries),

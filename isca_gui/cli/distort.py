@@ -6,34 +6,31 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isca_gui.cli import common
+from isca_gui.cli import arguments, printing, targets
 
 if TYPE_CHECKING:
     import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command's arguments."""
-    common.add_image(parser)
+    """Declare the command's arguments."""
+    arguments.add_image(parser)
     parser.add_argument(
-        "--kind", required=True, help="a distortion such as jpeg, or a mixture: blur+jpeg"
+        "--kind", required=True, help="a distortion such as jpeg, or a mixture such as blur+jpeg"
     )
     parser.add_argument(
-        "--mse", type=common.number, required=True, help="wanted MSE on the 0-255 scale"
+        "--mse", type=arguments.number, required=True, help="the MSE to reach, on the 0-255 scale"
     )
-    common.add_seed(parser)
+    arguments.add_seed(parser)
+    arguments.add_output_file(parser)
     parser.add_argument(
-        "-o",
-        "--output",
-        metavar="OUT",
-        type=common.name,
-        required=True,
-        help="a .png or .tiff file to write",
+        "--bits",
+        type=arguments.integer,
+        choices=(8, 16),
+        default=8,
+        help="bit depth of a PNG file (default: %(default)s)",
     )
-    parser.add_argument(
-        "--bits", type=common.whole, choices=(8, 16), default=8, help="bits of a PNG file"
-    )
-    common.add_json(parser)
+    arguments.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,28 +44,30 @@ def run(args: argparse.Namespace) -> int:
     settings.check_level(args.mse)
     settings.check_seed(args.seed)
     _check_output(args)
-    reference = common.read_image(args)
+    reference = arguments.read_image(args)
     result = strength_search.distort(reference, args.kind, args.mse, args.seed)
     if Path(args.output).suffix.lower() == ".png":
         image.save_png(args.output, result.picture, bits=args.bits)
     else:
         image.save_tiff(args.output, result.picture)
-    written = image.read(args.output)  # a PNG is rounded: what is told is what the file holds
-    achieved, similarity = mse(written, reference), float(ssim.ssim_map(reference, written).mean())
+    # A PNG file is rounded to whole grey levels, so the figures are taken from the file itself.
+    written = image.read(args.output)
+    achieved = mse(written, reference)
+    similarity = float(ssim.ssim_map(reference, written).mean())
     if args.json:
         numbers = {name: value for name, value in vars(result).items() if name != "picture"}
         numbers["achieved_mse"] = achieved
-        common.print_json({"file": args.output, **numbers, "ssim": similarity})
+        printing.print_json({"file": args.output, **numbers, "ssim": similarity})
     else:
         print(
-            f"{args.output}: {result.kind}, MSE {achieved:.2f} (wanted {result.target_mse:g}), "
-            f"strength {result.strength:.5g}, SSIM {similarity:.3f} (1 is identical)"
+            f"{args.output}: {result.kind}, MSE {achieved:.2f} (target {result.target_mse:g}), "
+            f"strength {result.strength:.5g}, SSIM {similarity:.3f} (1 = identical)"
         )
     return 0
 
 
 def _check_output(args: argparse.Namespace) -> None:
-    """Refuse a file that is no picture file, or that is the picture itself."""
+    """Refuse a file that is not a picture file, or that is the input itself."""
     from isca_gui.core.pictures import samples
     from isca_gui.core.settings import SettingsError
 
@@ -77,4 +76,4 @@ def _check_output(args: argparse.Namespace) -> None:
     source = samples.resolve(args.image)
     if source.exists() and os.path.exists(args.output) and os.path.samefile(source, args.output):
         raise SettingsError(f"'{args.output}' is the picture itself; choose another file to write")
-    common.check_place(args.output, [])
+    targets.check_not_in_dataset(args.output, [])

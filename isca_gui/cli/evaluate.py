@@ -1,4 +1,4 @@
-"""`isca evaluate`: how well a model recognises, or how methods compare on one dataset."""
+"""`isca evaluate`: how well a model recognises pictures, or how methods compare on one dataset."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import csv
 import io
 import math
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from isca_gui.cli import common
+from isca_gui.cli import arguments, printing, progress_bar, targets
 
 if TYPE_CHECKING:
     import argparse
@@ -23,128 +23,145 @@ if TYPE_CHECKING:
     from isca_gui.core.recognition.recogniser import Recogniser
     from isca_gui.core.settings import TrainingSettings
 
-# of `evaluation.Fresh`: name, heading in the table, whether it is a share, what it is in words
+
+class Figure(NamedTuple):
+    """A figure of `evaluation.FreshScores` and how it is printed."""
+
+    name: str
+    heading: str
+    is_share: bool
+    sentence: str
+
+
 FIGURES = (
-    ("singles", "singles", True, "one distortion: the verdict is right"),
-    (
-        "level_error",
-        "level error",
-        True,
-        "its strength: median error of the estimated MSE (lower is better)",
-    ),
-    (
-        "level_correlation",
-        "level corr.",
-        False,
-        "its strength: rank correlation of estimated and true MSE",
-    ),
-    ("called_mixtures", "mixtures", True, "one distortion called two (lower is better)"),
-    (
-        "called_unlike",
-        "unlike",
-        True,
-        "one distortion not recognised (lower is better)",
-    ),
-    ("one_of_two", "one of two", True, "two distortions: the verdict is one of them, or both"),
-    ("top_two", "top two", True, "two distortions: the two most likely are the two"),
-    ("unlike", "AUROC", False, "untrained kinds told from trained ones (AUROC, 0.5 is chance)"),
+    Figure("singles", "singles", True, "one distortion: correct verdict"),
+    Figure("level_error", "level error", True, "its MSE: median error (lower is better)"),
+    Figure("level_correlation", "level corr.", False, "its MSE: rank correlation with the truth"),
+    Figure("called_mixtures", "mixtures", True, "one distortion called two (lower is better)"),
+    Figure("called_unlike", "unlike", True, "one distortion not recognised (lower is better)"),
+    Figure("one_of_two", "one of two", True, "two distortions: the verdict names one or both"),
+    Figure("top_two", "top two", True, "two distortions: they are the two most likely ones"),
+    Figure("unlike", "AUROC", False, "untrained distortions detected (AUROC, 0.5 is chance)"),
 )
 COLUMNS = (
-    *("name", "method", "solver", "kernel", "components", "block", "seconds"),
-    *("accuracy", "block_accuracy", *(name for name, _, _, _ in FIGURES), "unreachable"),
+    "name",
+    "method",
+    "solver",
+    "kernel",
+    "components",
+    "block",
+    "seconds",
+    "accuracy",
+    "block_accuracy",
+    *(figure.name for figure in FIGURES),
+    "unreachable",
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command's arguments."""
+    """Declare the command's arguments."""
     parser.add_argument(
-        "source", metavar="MODEL|DATASET", type=common.name,
-        help="a model file (.isca); or a dataset folder, a picture or sample:NAME to compare methods on",
-    )  # fmt: skip
+        "source",
+        metavar="MODEL|DATASET",
+        type=arguments.file_name,
+        help="a model file (.isca) to evaluate; or a dataset folder, a picture or sample:NAME "
+        "to compare methods on",
+    )
     parser.add_argument(
-        "--fresh", metavar="N", type=common.whole, default=0,
-        help="also recognise N fresh pictures of each kind, each pair, and each of four untrained kinds",
-    )  # fmt: skip
+        "--fresh",
+        metavar="N",
+        type=arguments.integer,
+        default=0,
+        help="also test N new pictures of each distortion, of each pair of distortions, "
+        "and of each of four untrained distortions",
+    )
     parser.add_argument(
-        "--reference", metavar="IMAGE", type=common.name,
-        help="with a model and --fresh: the picture, or dataset folder, that it was trained on",
-    )  # fmt: skip
-    common.add_range(parser)
+        "--reference",
+        metavar="IMAGE",
+        type=arguments.file_name,
+        help="for a model with --fresh: the picture or dataset folder that it was trained on",
+    )
+    arguments.add_range(parser)
     parser.add_argument(
-        "--methods", metavar="A,B,…",
-        help="with a dataset: methods of 'isca train', each with a solver or kernel after a colon if wanted, "
-        "such as isca:direct,kernel-isca:rbf,pca (default: isca); random and pixels are always added",
-    )  # fmt: skip
-    common.add_recognition(parser)
+        "--methods",
+        metavar="A,B,…",
+        help="for a dataset: methods of 'isca train', each optionally followed by a colon and "
+        "a solver or kernel, such as isca:direct,kernel-isca:rbf,pca (default: isca); "
+        "random and pixels are always added",
+    )
+    arguments.add_recognition(parser)
     parser.add_argument(
         "--seed",
-        type=common.whole,
-        default=1,
         metavar="N",
-        help="seed of the fresh pictures (default: 1)",
+        type=arguments.integer,
+        default=1,
+        help="random seed of the new pictures (default: %(default)s)",
     )
     parser.add_argument(
-        "--csv", metavar="FILE", type=common.name, help="write the table to this .csv file"
+        "--csv", metavar="FILE", type=arguments.file_name, help="write the table to this .csv file"
     )
-    common.add_threads(parser)
-    common.add_json(parser)
+    arguments.add_threads(parser)
+    arguments.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Evaluate and print."""
+    """Evaluate the model, or compare the methods, and print the figures."""
     from isca_gui.core import settings
     from isca_gui.core.settings import SettingsError
     from isca_gui.core.storage import files
 
     settings.check_seed(args.seed)
     if args.fresh < 0:
-        raise SettingsError(f"--fresh is a number of pictures, not {args.fresh}")
+        raise SettingsError(f"--fresh must be 0 or more pictures, not {args.fresh}")
     if args.csv:
-        common.check_written(args.csv, (".csv",), [args.source, args.reference or args.source])
+        inputs = [args.source, args.reference or args.source]
+        targets.check_target(args.csv, (".csv",), inputs)
     is_model = args.source.lower().endswith(".isca") and not os.path.isdir(args.source)
-    rows = (_of_model if is_model else _of_dataset)(args)
+    evaluate = _evaluate_model if is_model else _compare_methods
+    rows = evaluate(args)
     if args.json:
-        common.print_json(document(args, rows))
+        printing.print_json(document(args, rows))
     elif is_model:
         _print_model(args, rows[0])
     else:
         _print_comparison(args, rows)
-    if args.csv:  # last: what was found is told, also where it cannot be written
+    # The table comes last: if it cannot be written, the results have been printed at least.
+    if args.csv:
         files.write_text(args.csv, table(rows))
     return 0
 
 
-def _of_model(args: argparse.Namespace) -> tuple[Row, ...]:
+def _evaluate_model(args: argparse.Namespace) -> tuple[Row, ...]:
     from isca_gui.core.model import model_file
     from isca_gui.core.recognition import evaluation, method_comparison
     from isca_gui.core.recognition.recogniser import Recogniser
     from isca_gui.core.settings import SettingsError
 
     if args.methods is not None:
-        raise SettingsError("--methods is for a dataset; a model has its method already")
+        raise SettingsError("--methods applies to a dataset; a model already has its method")
     if args.fresh and args.reference is None:
         raise SettingsError(
-            "--fresh makes new pictures of the model's reference, which a model does not hold; "
-            "say --reference with the picture or the dataset folder"
+            "--fresh distorts the model's reference, which is not stored in the model; "
+            "name the picture or dataset folder with --reference"
         )
-    common.check_range(args, args.reference)
+    arguments.check_range(args, args.reference)
     model = model_file.load_model(args.source)
-    fresh = None
     recogniser = Recogniser(model, args.descriptor)
     reference = _reference(args, recogniser) if args.fresh else None
     task = evaluation.leave_one_out(model, args.descriptor, args.rule, args.threads)
-    left = common.run_with_progress(task, "evaluate", quiet=args.json)
+    left = progress_bar.run_with_progress(task, "evaluate", quiet=args.json)
+    fresh = None
     if reference is not None:
         pictures = evaluation.score_fresh(
             [recogniser], reference, args.fresh, args.seed, rule=args.rule, threads=args.threads
         )
-        fresh = common.run_with_progress(pictures, "evaluate", quiet=args.json)[0]
+        fresh = progress_bar.run_with_progress(pictures, "evaluate", quiet=args.json)[0]
     name = method_comparison.name_of(model.settings)
     return (method_comparison.Row(name, model.settings, model.state.seconds, left, fresh),)
 
 
 def _reference(args: argparse.Namespace, recogniser: Recogniser) -> NDArray[np.float32]:
-    """Read the reference; refuse a picture that the model does not take for it."""
+    """Return the reference; refuse a picture that the model does not recognise as it."""
     from isca_gui.core.distortion.distortions import ORIGINAL
     from isca_gui.core.pictures import image, samples
     from isca_gui.core.recognition.recogniser import Recogniser, RecognitionError
@@ -156,79 +173,100 @@ def _reference(args: argparse.Namespace, recogniser: Recogniser) -> NDArray[np.f
     grid = recogniser.model.grid
     if reference.shape != (grid.height, grid.width):
         raise RecognitionError(
-            f"'{args.reference}' has {reference.shape[1]}×{reference.shape[0]} pixels, the model's reference "
-            f"{grid.width}×{grid.height}. Give the picture that it was trained on."
+            f"'{args.reference}' has {reference.shape[1]}×{reference.shape[0]} pixels, the model's "
+            f"reference {grid.width}×{grid.height}. Choose the picture that it was trained on."
         )
-    # By the extended descriptor, whatever is evaluated: the structural one does not see luminance.
+    # The extended descriptor is used here even if the structural one is evaluated, because the
+    # structural one cannot see a shift in luminance.
     verdict = Recogniser(recogniser.model).recognise(reference).verdict
     if verdict.label != ORIGINAL or verdict.unlike:
         raise RecognitionError(
-            f"'{args.reference}' is not the reference of '{args.source}', which says of it: "
-            f"{verdict.sentence} Give the picture that it was trained on."
+            f"'{args.reference}' is not the reference of '{args.source}'. The model's verdict "
+            f"on it: {verdict.sentence} Choose the picture that it was trained on."
         )
     return reference
 
 
-def _of_dataset(args: argparse.Namespace) -> tuple[Row, ...]:
+def _compare_methods(args: argparse.Namespace) -> tuple[Row, ...]:
     from isca_gui.core.distortion import dataset
     from isca_gui.core.pictures import image, samples
     from isca_gui.core.recognition import method_comparison
     from isca_gui.core.settings import DatasetSpec, SettingsError
 
     if args.reference is not None:
-        raise SettingsError("--reference is for a model; a dataset holds its reference")
-    common.check_range(args, args.source)
+        raise SettingsError("--reference applies to a model; a dataset contains its reference")
+    arguments.check_range(args, args.source)
     methods = parse_methods("isca" if args.methods is None else args.methods)
     if os.path.isdir(args.source):
         data = _load(args, args.source)
     else:
         picture = image.read(samples.resolve(args.source), value_range=args.value_range)
         made = dataset.generate(picture, DatasetSpec(), args.threads)
-        data = common.run_with_progress(made, "dataset", quiet=args.json)
+        data = progress_bar.run_with_progress(made, "dataset", quiet=args.json)
     task = method_comparison.compare(
-        data, methods, args.fresh, args.seed,
-        descriptor=args.descriptor, rule=args.rule, threads=args.threads,
-    )  # fmt: skip
-    return common.run_with_progress(task, "evaluate", quiet=args.json)
+        data,
+        methods,
+        args.fresh,
+        args.seed,
+        descriptor=args.descriptor,
+        rule=args.rule,
+        threads=args.threads,
+    )
+    return progress_bar.run_with_progress(task, "evaluate", quiet=args.json)
 
 
 def _load(args: argparse.Namespace, folder: str) -> Dataset:
     from isca_gui.core.distortion import dataset_folder
 
-    return common.run_with_progress(dataset_folder.load(folder), "dataset", quiet=args.json)
+    return progress_bar.run_with_progress(dataset_folder.load(folder), "dataset", quiet=args.json)
 
 
 def parse_methods(text: str) -> list[TrainingSettings]:
-    """Read `isca:direct,kernel-isca:rbf,pca`; `pixels` and `random` are allowed, being there anyway."""
-    from isca_gui.core.settings import SOLVERS, SettingsError, TrainingSettings
-    from isca_gui.core.solvers.kernels import KERNELS
+    """Return the settings of `isca:direct,kernel-isca:rbf,pca`.
 
-    found = []
+    `pixels` and `random` may be named, and are left out because every comparison contains them.
+    """
+    from isca_gui.core.settings import SettingsError
+
+    found: list[TrainingSettings] = []
     for word in text.split(","):
         method, *options = word.strip().split(":")
         if method in ("pixels", "random") and not options:
             continue
-        given = {"method": method}
-        for option in options:
-            name = "solver" if option in SOLVERS else "kernel"
-            fits = method.endswith("isca") if name == "solver" else method.startswith("kernel-")
-            if name in given or not fits or option not in (*SOLVERS, *KERNELS):
-                raise SettingsError(
-                    f"'{option}' is no solver or kernel of '{method}' (in '{word.strip()}')"
-                )
-            given[name] = option
-        settings = TrainingSettings(**given)  # type: ignore[arg-type]
+        settings = _method_settings(method, options)
         if settings in found:
             raise SettingsError(f"'{word.strip()}' is named twice")
         found.append(settings)
     return found
 
 
-# --- output -------------------------------------------------------------------------------------------------
+def _method_settings(method: str, options: list[str]) -> TrainingSettings:
+    """Return the settings of a method with at most one solver and one kernel."""
+    from isca_gui.core.settings import SOLVERS, SettingsError, TrainingSettings
+    from isca_gui.core.solvers.kernels import KERNELS
+
+    given = {"method": method}
+    for option in options:
+        if option in SOLVERS:
+            name = "solver"
+            fits = method.endswith("isca")
+        else:
+            name = "kernel"
+            fits = method.startswith("kernel-") and option in KERNELS
+        if name in given or not fits:
+            raise SettingsError(
+                f"'{option}' is not a solver or kernel of '{method}', or is one too many "
+                f"(in '{':'.join([method, *options])}')"
+            )
+        given[name] = option
+    return TrainingSettings(**given)  # type: ignore[arg-type]
+
+
+# --- output --------------------------------------------------------------------------------------
 
 
 def document(args: argparse.Namespace, rows: Sequence[Row]) -> dict[str, Any]:
-    """Describe an evaluation for a JSON document; what is not known is None."""
+    """Return an evaluation as a JSON document; unknown figures are None."""
     return {
         "source": args.source,
         "descriptor": args.descriptor,
@@ -263,106 +301,118 @@ def _fresh_document(fresh: FreshScores) -> dict[str, Any]:
     for name, value in vars(fresh).items():
         if name == "outcomes":
             continue
-        found[name] = (
-            {key: _known(each) for key, each in value.items()} if isinstance(value, dict) else value
-        )
-        if isinstance(value, float):
+        if isinstance(value, dict):
+            found[name] = {key: _known(each) for key, each in value.items()}
+        elif isinstance(value, float):
             found[name] = _known(value)
+        else:
+            found[name] = value
     return found
 
 
 def _known(value: float) -> float | None:
+    """Return None for NaN, which JSON cannot hold."""
     return value if math.isfinite(value) else None
 
 
 def table(rows: Sequence[Row]) -> str:
-    """Put the rows into a table of comma-separated values; what is not known is empty."""
+    """Return the rows as comma-separated values; unknown figures are empty cells."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
     for row in rows:
-        values = {
-            **vars(row.settings),
-            **vars(row.leave_one_out),
-            **(vars(row.fresh) if row.fresh else {}),
-        }
-        values |= {"name": row.name, "seconds": round(row.seconds, 3)}
-        values["kernel"] = row.settings.kernel if row.settings.uses_kernel else None
-        values["solver"] = row.settings.solver if row.settings.method.endswith("isca") else None
+        values = {**vars(row.settings), **vars(row.leave_one_out)}
+        if row.fresh is not None:
+            values |= vars(row.fresh)
+        values["name"] = row.name
+        values["seconds"] = round(row.seconds, 3)
+        if not row.settings.uses_kernel:
+            values["kernel"] = None
+        if not row.settings.method.endswith("isca"):
+            values["solver"] = None
         cells = [values.get(column) for column in COLUMNS]
+        # Only NaN differs from itself.
         writer.writerow(["" if cell is None or cell != cell else cell for cell in cells])
     return text.getvalue()
 
 
 def _print_model(args: argparse.Namespace, row: Row) -> None:
-    left = row.leave_one_out
-    count = int(left.confusion.sum())
     print(f"{args.source}: {row.name}, {args.descriptor} descriptor, {args.rule} rule")
+    _print_leave_one_out(row.leave_one_out)
+    if row.fresh is not None:
+        _print_fresh(row.fresh, args.fresh)
+
+
+def _print_leave_one_out(left: LeaveOneOut) -> None:
+    count = int(left.confusion.sum())
     print(
-        f"\nEach of the {count} training pictures, recognised with the others (rows: what it is):"
+        f"\nEach of the {count} training pictures, recognised using the others "
+        "(rows: actual, columns: predicted):"
     )
     names = [*left.classes, "undecided"]
-    wide = max(map(len, names))
-    print(" " * wide, *(f"{name:>9}" for name in names), f"{'right':>8}")
+    width = max(map(len, names))
+    print(" " * width, *(f"{name:>9}" for name in names), f"{'correct':>8}")
     for name, counts in zip(left.classes, left.confusion.tolist(), strict=True):
         cells = (
-            f"{number:>{max(9, len(head))}}" for head, number in zip(names, counts, strict=True)
+            f"{number:>{max(9, len(heading))}}"
+            for heading, number in zip(names, counts, strict=True)
         )
-        print(f"{name:<{wide}}", *cells, f"{left.recall[name]:>8.1%}")
-    print("(The original is alone in its class: left out, it cannot be recognised.)")
+        print(f"{name:<{width}}", *cells, f"{left.recall[name]:>8.1%}")
+    print("(The original is the only picture of its class, so it cannot be recognised.)")
     print(f"\n{_percent(left.accuracy)}  of the distorted pictures are recognised")
     print(f"{_percent(left.block_accuracy)}  of their blocks vote for the right class")
-    if row.fresh is None:
-        return
-    missed = (
-        f"; {row.fresh.unreachable} could not be made of this picture"
-        if row.fresh.unreachable
-        else ""
-    )
-    levels = "MSE {:g} to {:g}".format(*row.fresh.levels)
+
+
+def _print_fresh(fresh: FreshScores, count: int) -> None:
+    low, high = fresh.levels
+    missed = ""
+    if fresh.unreachable:
+        missed = f"; {fresh.unreachable} could not be made from this picture"
     print(
-        f"\n{len(row.fresh.outcomes)} fresh pictures, {args.fresh} of each kind and pair, {levels}{missed}:"
+        f"\n{len(fresh.outcomes)} new pictures, {count} of each distortion and pair, "
+        f"MSE {low:g} to {high:g}{missed}:"
     )
-    for name, _, is_share, sentence in FIGURES:
-        value = getattr(row.fresh, name)
-        print(f"{_percent(value) if is_share else _number(value)}  {sentence}")
-    for title, values in (
-        ("right by kind", row.fresh.recall),
-        ("top two by pair", row.fresh.pairs),
-    ):
-        print(f"{title}: " + ", ".join(f"{name} {value:.0%}" for name, value in values.items()))
-    by_kind = (
-        f"{name} {'-' if math.isnan(value) else f'{value:.2f}'}"
-        for name, value in row.fresh.unlike_by_kind.items()
-    )
-    print(f"AUROC by untrained kind: {', '.join(by_kind)}")
+    for figure in FIGURES:
+        print(f"{_formatted(fresh, figure)}  {figure.sentence}")
+    recall = (f"{name} {value:.0%}" for name, value in fresh.recall.items())
+    print(f"correct by distortion: {', '.join(recall)}")
+    pairs = (f"{name} {value:.0%}" for name, value in fresh.pairs.items())
+    print(f"top two by pair: {', '.join(pairs)}")
+    by_kind = (f"{name} {_number(value).strip()}" for name, value in fresh.unlike_by_kind.items())
+    print(f"AUROC by untrained distortion: {', '.join(by_kind)}")
 
 
 def _print_comparison(args: argparse.Namespace, rows: Sequence[Row]) -> None:
-    wide = max(len("method"), *(len(row.name) for row in rows))
-    heads = [
-        "one out",
-        "blocks",
-        *((heading for _, heading, _, _ in FIGURES) if args.fresh else ()),
-        "seconds",
-    ]
+    headings = ["accuracy", "blocks"]
+    levels = ""
     fresh = rows[0].fresh
-    levels = "; fresh pictures of MSE {:g} to {:g}".format(*fresh.levels) if fresh else ""
+    if fresh is not None:
+        headings += [figure.heading for figure in FIGURES]
+        low, high = fresh.levels
+        levels = f"; new pictures of MSE {low:g} to {high:g}"
+    headings.append("seconds")
+    width = max(len("method"), *(len(row.name) for row in rows))
     print(f"{args.source}: {args.descriptor} descriptor, {args.rule} rule{levels}")
-    print(f"{'method':<{wide}}", *(f"{head:>11}" for head in heads))
+    print(f"{'method':<{width}}", *(f"{heading:>11}" for heading in headings))
     for row in rows:
         cells = [_percent(row.leave_one_out.accuracy), _percent(row.leave_one_out.block_accuracy)]
         if row.fresh is not None:
-            for name, _, is_share, _ in FIGURES:
-                value = getattr(row.fresh, name)
-                cells.append(_percent(value) if is_share else _number(value))
+            cells += [_formatted(row.fresh, figure) for figure in FIGURES]
         cells.append(f"{row.seconds:.1f}")
-        print(f"{row.name:<{wide}}", *(f"{cell:>11}" for cell in cells))
+        print(f"{row.name:<{width}}", *(f"{cell:>11}" for cell in cells))
+
+
+def _formatted(fresh: FreshScores, figure: Figure) -> str:
+    value = getattr(fresh, figure.name)
+    return _percent(value) if figure.is_share else _number(value)
 
 
 def _percent(value: float) -> str:
-    digits = 2 if 0 < value < 0.01 else 1  # a strength is often estimated within a thousandth
-    return f"{value:>7.{digits}%}" if math.isfinite(value) else f"{'-':>7}"
+    if not math.isfinite(value):
+        return f"{'-':>7}"
+    # The strength is often estimated within a thousandth, which needs a second digit.
+    digits = 2 if 0 < value < 0.01 else 1
+    return f"{value:>7.{digits}%}"
 
 
 def _number(value: float) -> str:

@@ -1,4 +1,4 @@
-"""`isca info`: what a picture, a dataset folder or a model file holds."""
+"""`isca info`: a description of a picture, a dataset folder or a model file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isca_gui.cli import common, train
+from isca_gui.cli import arguments, printing, progress_bar, train
 from isca_gui.cli.dataset import left_out, summary
 
 if TYPE_CHECKING:
@@ -14,16 +14,22 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command's arguments."""
-    common.add_image(parser)
-    common.add_json(parser)
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "image",
+        metavar="IMAGE",
+        type=arguments.file_name,
+        help="a picture file or sample:NAME, a dataset folder, or a model file (.isca)",
+    )
+    arguments.add_range(parser)
+    arguments.add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what is there."""
+    """Print the description."""
     document = _document(args)
     if args.json:
-        common.print_json(document)
+        printing.print_json(document)
         return 0
     for name, value in document.items():
         if isinstance(value, dict):
@@ -37,16 +43,19 @@ def run(args: argparse.Namespace) -> int:
 
 def _document(args: argparse.Namespace) -> dict[str, Any]:
     path = Path(args.image)
-    common.check_range(args, args.image)
+    arguments.check_range(args, args.image)
     if path.is_dir():
         return _folder(args)
-    return train.describe_model(path) if path.suffix.lower() == ".isca" else _picture(args)
+    if path.suffix.lower() == ".isca":
+        return train.describe_model(path)
+    return _picture(args)
 
 
 def _folder(args: argparse.Namespace) -> dict[str, Any]:
     from isca_gui.core.distortion import dataset_folder
 
-    dataset = common.run_with_progress(dataset_folder.load(args.image), "dataset", quiet=True)
+    task = dataset_folder.load(args.image)
+    dataset = progress_bar.run_with_progress(task, "dataset", quiet=True)
     return {"kind": "dataset", "folder": str(Path(args.image)), **summary(dataset)}
 
 
@@ -55,8 +64,9 @@ def _picture(args: argparse.Namespace) -> dict[str, Any]:
 
     path = samples.resolve(args.image)
     header = image.describe(path)
-    picture = common.read_image(args)
-    height, width = picture.shape  # as it is used: turned wherever in the file the EXIF data stands
+    picture = arguments.read_image(args)
+    # The size after rotation by EXIF data, which `describe` misses if they follow the pixels.
+    height, width = picture.shape
     return {
         "kind": "picture",
         "file": str(path),

@@ -1,23 +1,23 @@
-"""`isca train`: from a dataset to a model file, with a way to stop and keep what is done."""
+"""`isca train`: from a dataset to a model file; it can be stopped without losing what is done."""
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
 import os
 import signal
-import sys
 import time
-from itertools import count
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isca_gui.cli import common
+from isca_gui.cli import arguments, printing, progress_bar, targets
 from isca_gui.core.storage.files import as_word, command_line
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator
 
     from isca_gui.core.distortion.dataset import Dataset
     from isca_gui.core.model.model import Model
@@ -27,58 +27,48 @@ if TYPE_CHECKING:
 
     Task = Generator[Any, bool | None, Model]
 
-# option, field of TrainingSettings, type, what it is; defaults are those of TrainingSettings
+_integer = arguments.integer
+_number = arguments.number
+
+# Option, field of TrainingSettings, type, help. The defaults are those of TrainingSettings.
 OPTIONS: tuple[tuple[str, str, Callable[[str], object], str], ...] = (
     ("method", "method", str, "isca, kernel-isca, pca, kernel-pca or random (default: isca)"),
-    (
-        "solver",
-        "solver",
-        str,
-        "of isca and kernel-isca: admm, as published, or direct (default: admm)",
-    ),
+    ("solver", "solver", str, "for isca methods: admm, as published, or direct (default: admm)"),
     ("kernel", "kernel", str, "linear, rbf, sigmoid, polynomial or cosine (default: linear)"),
-    (
-        "components",
-        "components",
-        common.whole,
-        "dimensions p of each block's subspace (default: 4)",
-    ),
-    ("block", "block", common.whole, "side of a block in pixels, 2 to 64 (default: 8)"),
-    ("epochs", "epochs", common.whole, "most epochs (default: 200, of kernel-isca by admm 100)"),
-    ("rho", "rho", common.number, "penalty ρ of admm (default: 1, of kernel-isca 0.1)"),
-    ("eta", "eta", common.number, "learning rate η of admm (default: 0.1)"),
-    (
-        "tol",
-        "tolerance",
-        common.number,
-        "converged below this (default: admm runs all epochs, direct 0.001)",
-    ),
-    ("gamma", "gamma", common.number, "γ of the kernel (default: 1 / pixels of a block)"),
-    ("coef0", "coef0", common.number, "constant of sigmoid and polynomial (default: 1)"),
-    ("degree", "degree", common.whole, "degree of polynomial (default: 3)"),
-    ("metric", "metric", str, "of kernel-isca by admm: published, or natural, which converges"),
+    ("components", "components", _integer, "dimension p of each block's subspace (default: 4)"),
+    ("block", "block", _integer, "side of a block in pixels, 2 to 64 (default: 8)"),
+    ("epochs", "epochs", _integer, "most epochs (default: 200; 100 for kernel-isca with admm)"),
+    ("rho", "rho", _number, "penalty ρ of admm (default: 1; 0.1 for kernel-isca)"),
+    ("eta", "eta", _number, "learning rate η of admm (default: 0.1)"),
+    ("tol", "tolerance", _number, "converged below this (default: 0.001; admm runs all epochs)"),
+    ("gamma", "gamma", _number, "kernel γ (default: 1 / number of pixels in a block)"),
+    ("coef0", "coef0", _number, "offset of the sigmoid and polynomial kernels (default: 1)"),
+    ("degree", "degree", _integer, "degree of the polynomial kernel (default: 3)"),
+    ("metric", "metric", str, "for kernel-isca with admm: published, or natural, which converges"),
     ("precision", "precision", str, "float32 or float64 (default: float32)"),
-    ("seed", "seed", common.whole, "seed of the start (default: 0)"),
-)
-_METAVARS: dict[object, str] = {str: "NAME", common.whole: "N", common.number: "X"}
-_OF_KERNELS = {"kernel", "gamma", "coef0", "degree", "metric"}
-_WITH_EPOCHS = ("isca", "kernel-isca")
-_SECONDS_BETWEEN_LINES = 2.0
-_SAME_KEY = 0.3  # seconds within which a signal sent twice is one
+    ("seed", "seed", _integer, "random seed of the starting basis (default: 0)"),
+)  # fmt: skip
+_METAVARS: dict[object, str] = {str: "NAME", _integer: "N", _number: "X"}
+_KERNEL_FIELDS = {"kernel", "gamma", "coef0", "degree", "metric"}
+_METHODS_WITH_EPOCHS = ("isca", "kernel-isca")
+# Some shells and wrappers deliver one Ctrl-C twice; within this many seconds it counts once.
+_SAME_KEY = 0.3
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe the command's arguments."""
+    """Declare the command's arguments."""
     parser.add_argument(
-        "dataset", metavar="DATASET", type=common.name,
-        help="a dataset folder; or a picture or sample:NAME, of which the paper's dataset is made first",
-    )  # fmt: skip
-    common.add_range(parser)
+        "dataset",
+        metavar="DATASET",
+        type=arguments.file_name,
+        help="a dataset folder; or a picture or sample:NAME to make the paper's dataset from",
+    )
+    arguments.add_range(parser)
     parser.add_argument(
         "-o",
         "--output",
         metavar="MODEL",
-        type=common.name,
+        type=arguments.file_name,
         required=True,
         help="the .isca file to write",
     )
@@ -87,31 +77,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             f"--{option}", dest=field, type=kind, help=sentence, metavar=_METAVARS[kind]
         )
     parser.add_argument(
-        "--resume", metavar="MODEL", type=common.name,
-        help="go on with this model and its settings, up to --epochs",
-    )  # fmt: skip
-    parser.add_argument(
-        "--compact", action="store_true",
-        help="keep a kernel model's pictures in half precision if that changes no training picture's verdict",
-    )  # fmt: skip
-    parser.add_argument(
-        "--overwrite", action="store_true", help="replace a model that stands there"
+        "--resume",
+        metavar="MODEL",
+        type=arguments.file_name,
+        help="continue training this model, with its settings, up to --epochs",
     )
-    common.add_threads(parser)
-    common.add_json(parser)
+    parser.add_argument(
+        "--compact",
+        action="store_true",
+        help="store a kernel model's training pictures in half precision, "
+        "provided that this changes none of their verdicts",
+    )
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace a model that is already there"
+    )
+    arguments.add_threads(parser)
+    arguments.add_json(parser)
     parser.epilog = (
-        "Ctrl-C stops and keeps the model of the last whole epoch; --resume goes on from it and ends in the "
-        "same model as an uninterrupted training. A second Ctrl-C leaves without saving."
+        "Ctrl-C stops the training and saves the model of the last complete epoch. --resume "
+        "continues from it, with the same result as an uninterrupted training. A second Ctrl-C "
+        "quits without saving."
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Train and save a model."""
+    """Train a model and save it."""
     from isca_gui.core.model import model_file, training
     from isca_gui.core.recognition import half_precision
 
     _check_target(args)
-    common.check_range(args, args.dataset)
+    arguments.check_range(args, args.dataset)
     resumed = model_file.load_model(args.resume) if args.resume else None
     settings = _settings(args, resumed)
     dataset = _dataset(args)
@@ -119,122 +114,132 @@ def run(args: argparse.Namespace) -> int:
         task = training.train(dataset, settings, args.threads, resumed)
         model = run_training(task, settings, stop, quiet=args.json)
         if args.compact and model.end != "stopped":
-            smaller = unless_stopped(half_precision.compacted(model), model, stop)
-            model = common.run_with_progress(smaller, "model", quiet=args.json)
-        args.output = _free_place(args)
+            compaction = unless_stopped(half_precision.compacted(model), model, stop)
+            model = progress_bar.run_with_progress(compaction, "model", quiet=args.json)
+        args.output = _free_target(args)
         model_file.save_model(args.output, model)
     if args.json:
-        common.print_json(summary(args.output, model))
+        printing.print_json(summary(args.output, model))
     else:
         _print_result(args, model)
     return 0
 
 
 def describe_model(path: str | os.PathLike[str]) -> dict[str, object]:
-    """Describe a model file for `isca info`."""
+    """Return the description of a model file that `isca info` prints."""
     from isca_gui.core.model.model_file import load_model
 
     model = load_model(path)
-    size = {"width": model.grid.width, "height": model.grid.height, "blocks": model.grid.count}
+    # Models of early versions do not hold the labels of their training pictures.
     labels = model.known.labels if model.known is not None else ()
-    knows = {
+    return {
+        "kind": "model",
+        **summary(path, model),
+        "width": model.grid.width,
+        "height": model.grid.height,
+        "blocks": model.grid.count,
+        "dataset": model.dataset,
         "classes": {label: labels.count(label) for label in dict.fromkeys(labels)},
-        "can_classify": bool(
-            labels
-        ),  # a model of an earlier version may not remember what it was shown
+        "can_classify": bool(labels),
     }
-    return {"kind": "model", **summary(path, model), **size, "dataset": model.dataset, **knows}
 
 
 def summary(path: str | os.PathLike[str], model: Model) -> dict[str, object]:
-    """Describe a saved model for a JSON document; what is not known, or does not apply, is None."""
-    settings, last = model.settings, model.steps[-1] if model.steps else None
+    """Return the description of a saved model; what is unknown or does not apply is None."""
+    settings = model.settings
+    last = model.steps[-1] if model.steps else None
     return {
         "file": os.fspath(path),
         "method": settings.method,
-        "solver": settings.solver if settings.method in _WITH_EPOCHS else None,
+        "solver": settings.solver if settings.method in _METHODS_WITH_EPOCHS else None,
         "kernel": settings.kernel if settings.uses_kernel else None,
         "settings": vars(settings),
         "end": model.end,
         "epochs": model.state.epoch,
-        **{
-            name: _figure(last, name)
-            for name in ("error", "objective", "primal", "dual", "gradient")
-        },
+        "error": _figure(last, "error"),
+        "objective": _figure(last, "objective"),
+        "primal": _figure(last, "primal"),
+        "dual": _figure(last, "dual"),
+        "gradient": _figure(last, "gradient"),
         "seconds": model.state.seconds,
         "bytes": os.path.getsize(path),
     }
 
 
 def _figure(step: Step | None, name: str) -> float | None:
-    value = math.nan if step is None else float(getattr(step, name))
+    if step is None:
+        return None
+    value = float(getattr(step, name))
     return value if math.isfinite(value) else None
 
 
+# --- the file to write ---------------------------------------------------------------------------
+
+
 def _check_target(args: argparse.Namespace) -> None:
-    """Refuse before the work, not after it, a file that could not or should not be written."""
+    """Refuse, before the training, a file that cannot or should not be written."""
     from isca_gui.core.model.model_file import SUFFIX, ModelFileError
     from isca_gui.core.settings import SettingsError
 
     target = Path(args.output)
-    folder = Path(os.path.realpath(target) if target.is_symlink() else target).parent
     if target.suffix.lower() != SUFFIX:
         raise SettingsError(f"'{target}' must end in {SUFFIX}")
+    # Saving follows a symbolic link, so the folder that matters is the one it points into.
+    file = Path(os.path.realpath(target)) if target.is_symlink() else target
+    folder = file.parent
     if not folder.is_dir():
         raise ModelFileError(
-            f"There is no folder '{folder}' to write '{target.name}' to. Make it first."
+            f"Cannot write '{target.name}': there is no folder '{folder}'. Create it first."
         )
-    common.check_place(args.output, [args.dataset])
-    if common.is_unfit(target) or not os.access(folder, os.W_OK):
+    targets.check_not_in_dataset(args.output, [args.dataset])
+    if targets.is_not_a_file(target) or not os.access(folder, os.W_OK):
         raise ModelFileError(f"'{target}' cannot be written. Choose another place.")
-    if _must_stay(args):
-        raise ModelFileError(
-            f"'{target}' is there already. Choose another name or say --overwrite."
-        )
+    if _must_not_replace(args):
+        raise ModelFileError(f"'{target}' already exists. Choose another name or use --overwrite.")
 
 
-def _must_stay(args: argparse.Namespace) -> bool:
-    """Tell whether something stands at the output that nobody has said to replace."""
+def _must_not_replace(args: argparse.Namespace) -> bool:
+    """Whether there is a file at the output that may not be replaced; a resumed model may."""
     target = Path(args.output)
-    same = (
-        args.resume
-        and target.exists()
-        and Path(args.resume).exists()
-        and target.samefile(args.resume)
-    )
-    return target.exists() and not same and not args.overwrite
+    if args.overwrite or not target.exists():
+        return False
+    is_resumed = args.resume and Path(args.resume).exists() and target.samefile(args.resume)
+    return not is_resumed
 
 
-def _free_place(args: argparse.Namespace) -> str:
-    """Give the file to write: another one beside a model that somebody has put there meanwhile."""
-    if not _must_stay(args):
+def _free_target(args: argparse.Namespace) -> str:
+    """Return the file to write: a new name if another program has written the output meanwhile."""
+    if not _must_not_replace(args):
         return str(args.output)
     root, suffix = os.path.splitext(args.output)
-    names = (f"{root}-{number}{suffix}" for number in count(2))
+    names = (f"{root}-{number}{suffix}" for number in itertools.count(2))
     free = next(name for name in names if not os.path.lexists(name))
-    common.say(
-        f"isca: '{args.output}' was written by another meanwhile; this model goes to '{free}'"
+    printing.print_message(
+        f"isca: '{args.output}' was meanwhile written by another program; saving as '{free}'"
     )
     return free
 
 
-def _settings(args: argparse.Namespace, resumed: Model | None) -> TrainingSettings:
-    """Take what was said, for the rest the settings of the model to resume or the paper's."""
-    from dataclasses import replace
+# --- what to train -------------------------------------------------------------------------------
 
+
+def _settings(args: argparse.Namespace, resumed: Model | None) -> TrainingSettings:
+    """Return the given settings; the others are those of the resumed model, or the paper's."""
     from isca_gui.core.settings import SettingsError, TrainingSettings
 
-    given = {
-        field: getattr(args, field)
-        for _, field, _, _ in OPTIONS
-        if getattr(args, field) is not None
-    }
-    settings = replace(resumed.settings if resumed else TrainingSettings(), **given).resolved()
-    useless = sorted((_OF_KERNELS & set(given)) | ({"compact"} if args.compact else set()))
-    if useless and not settings.uses_kernel:
-        raise SettingsError(
-            f"--{useless[0]} is of no use to {settings.method}; say --method kernel-isca or kernel-pca"
-        )
+    given = {field: getattr(args, field) for _, field, _, _ in OPTIONS}
+    given = {field: value for field, value in given.items() if value is not None}
+    start = resumed.settings if resumed else TrainingSettings()
+    settings = replace(start, **given).resolved()
+    if not settings.uses_kernel:
+        useless = sorted(_KERNEL_FIELDS & set(given))
+        if args.compact:
+            useless.append("compact")
+        if useless:
+            raise SettingsError(
+                f"--{min(useless)} does not apply to {settings.method}; "
+                "use it with --method kernel-isca or kernel-pca"
+            )
     if resumed is None:
         return settings
     # The dataset is compared when it has been read.
@@ -245,54 +250,69 @@ def _settings(args: argparse.Namespace, resumed: Model | None) -> TrainingSettin
 
 
 def _dataset(args: argparse.Namespace) -> Dataset:
-    """Read the dataset folder, or make the paper's dataset of a picture."""
+    """Return the dataset of a folder, or make the paper's dataset from a picture."""
     from isca_gui.core.distortion import dataset, dataset_folder
     from isca_gui.core.pictures import image, samples
     from isca_gui.core.settings import DatasetSpec
 
     if os.path.isdir(args.dataset):
-        return common.run_with_progress(
-            dataset_folder.load(args.dataset), "dataset", quiet=args.json
-        )
-    reference = image.read(samples.resolve(args.dataset), value_range=args.value_range)
-    task = dataset.generate(reference, DatasetSpec(), args.threads)
-    return common.run_with_progress(task, "dataset", quiet=args.json)
+        task = dataset_folder.load(args.dataset)
+    else:
+        reference = image.read(samples.resolve(args.dataset), value_range=args.value_range)
+        task = dataset.generate(reference, DatasetSpec(), args.threads)
+    return progress_bar.run_with_progress(task, "dataset", quiet=args.json)
 
 
 def _print_result(args: argparse.Namespace, model: Model) -> None:
-    settings, last = model.settings, model.steps[-1] if model.steps else None
+    settings = model.settings
     if model.end == "stopped":
-        print(
-            f"stopped; {args.output} keeps the model of epoch {model.state.epoch} of {settings.epochs}"
-        )
-        data, kept = as_word(args.dataset), as_word(args.output)
-        words = ["isca", "train", data, *common.range_words(args), "-o", kept, "--resume", kept]
-        words += (
-            ["--compact"] if args.compact else []
-        )  # of all that was said, only this is not in the model
-        print(f"to go on: {command_line(words)}")
+        epochs = f"epoch {model.state.epoch} of {settings.epochs}"
+        print(f"stopped; {args.output} contains the model of {epochs}")
+        print(f"to continue: {_command_to_continue(args)}")
         return
-    how = {"converged": "converged after", "max_epochs": "ran"}[model.end]
-    epochs = f"{how} {model.state.epoch} epochs, " if settings.method in _WITH_EPOCHS else ""
-    figures = f"error {last.error:.4f}, objective {last.objective:.4f}" if last else "no figures"
-    megabytes = os.path.getsize(args.output) / 1e6
-    print(f"{args.output}: {settings.method}, {epochs}{figures}, {megabytes:.1f} MB")
+    parts = [settings.method]
+    if settings.method in _METHODS_WITH_EPOCHS:
+        verb = "converged after" if model.end == "converged" else "ran"
+        parts.append(f"{verb} {_epochs(model.state.epoch)}")
+    if model.steps:
+        last = model.steps[-1]
+        parts.append(f"error {last.error:.4f}, objective {last.objective:.4f}")
+    else:
+        parts.append("no figures")
+    parts.append(f"{os.path.getsize(args.output) / 1e6:.1f} MB")
+    print(f"{args.output}: {', '.join(parts)}")
+
+
+def _epochs(count: int) -> str:
+    return "1 epoch" if count == 1 else f"{count} epochs"
+
+
+def _command_to_continue(args: argparse.Namespace) -> str:
+    """Return the command line that resumes a stopped training."""
+    file = as_word(args.output)
+    words = ["isca", "train", as_word(args.dataset), *arguments.range_words(args)]
+    words += ["-o", file, "--resume", file]
+    # All other settings are stored in the model.
+    if args.compact:
+        words.append("--compact")
+    return command_line(words)
+
+
+# --- running and stopping ------------------------------------------------------------------------
 
 
 class StopAndKeep:
-    """Takes over Ctrl-C and SIGTERM: the first asks to stop and keep, a second leaves at once."""
+    """Handles Ctrl-C and SIGTERM: the first asks the training to stop, a second quits at once."""
 
     def __init__(self) -> None:
         self.asked = False
-        self._since = 0.0
+        self._asked_at = 0.0
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> StopAndKeep:
         for number in (signal.SIGINT, signal.SIGTERM):
-            if signal.getsignal(number) not in (
-                signal.SIG_IGN,
-                None,
-            ):  # ignored in a background job: so be it
+            # A background job is started with the signal ignored, and it stays so.
+            if signal.getsignal(number) not in (signal.SIG_IGN, None):
                 self._before[number] = signal.signal(number, self._on_signal)
         return self
 
@@ -302,27 +322,45 @@ class StopAndKeep:
 
     def _on_signal(self, *_: object) -> None:
         now = time.monotonic()
-        if self.asked and now - self._since > _SAME_KEY:
-            raise KeyboardInterrupt
         if not self.asked:
-            self.asked, self._since = True, now
+            self.asked = True
+            self._asked_at = now
+        elif now - self._asked_at > _SAME_KEY:
+            raise KeyboardInterrupt
 
 
 def run_training(
     task: Task, settings: TrainingSettings, stop: StopAndKeep, *, quiet: bool = False
 ) -> Model:
-    """Run a training to its end, or to the end of the last whole epoch once `stop` is asked for."""
-    pace, told = Pace(settings), False
-    with _display(pace, quiet=quiet) as show, contextlib.closing(task):
-        show()  # before the start: compiling the solver for the first time takes a while
+    """Run a training to its end, or to the end of the current epoch once a stop is asked for.
+
+    Parameters
+    ----------
+    task
+        The generator of `training.train`. It is sent whether to stop.
+    settings
+        The settings of the training, from which the number of epochs is taken.
+    stop
+        Whether the user has asked to stop.
+    quiet
+        Whether to show no progress.
+    """
+    pace = Pace(settings)
+    has_told = False
+    display = progress_bar.status_display("train", total=pace.total, quiet=quiet)
+    with display as show, contextlib.closing(task):
+        # Shown before the first report, because compiling the solver can take a while.
+        show(str(pace), pace.done, stage=pace.started)
         try:
             report = next(task)
             while True:
-                pace.see(report)
-                show()
-                if stop.asked and not told:
-                    told = True
-                    common.say("train: stopping; once more to leave without saving")
+                pace.update(report)
+                show(str(pace), pace.done, stage=pace.started)
+                if stop.asked and not has_told:
+                    has_told = True
+                    printing.print_message(
+                        "train: stopping; press Ctrl-C again to quit without saving"
+                    )
                 report = task.send(stop.asked)
         except StopIteration as end:
             model: Model = end.value
@@ -332,47 +370,55 @@ def run_training(
 def unless_stopped(
     task: Generator[Progress, None, Model], model: Model, stop: StopAndKeep
 ) -> Generator[Progress, None, Model]:
-    """Go on with a task that makes another model of one; stopped, that one is kept as it is."""
+    """Run a task that turns the model into another one; if stopped, return the model unchanged."""
     with contextlib.closing(task):
         while not stop.asked:
             try:
                 report = next(task)
             except StopIteration as end:
-                made: Model = end.value
-                return made
+                changed: Model = end.value
+                return changed
             yield report
-    common.say("train: stopping; the model is saved as it is")
+    printing.print_message("train: stopping; the model is saved as it is")
     return model
 
 
 class Pace:
-    """How far a training is and how fast it goes.
+    """Tracks how far a training is and estimates the time left.
 
-    The rate is measured from the end of the first epoch on, which may have had to wait for the compiler.
+    The rate is measured from the end of the first epoch, which may have waited for the compiler.
     """
 
     def __init__(self, settings: TrainingSettings) -> None:
-        resolved, self._counts = settings.resolved(), settings.method in _WITH_EPOCHS
-        self.total = resolved.epochs or 1 if self._counts else 1
-        self._first = "preparing the solver" if self._counts else f"computing {settings.method}"
-        self._early = bool(resolved.tolerance)  # it may end before its last epoch
+        resolved = settings.resolved()
+        self._has_epochs = settings.method in _METHODS_WITH_EPOCHS
+        self.total = 1
+        self._first_stage = f"computing {settings.method}"
+        if self._has_epochs:
+            self.total = resolved.epochs or 1
+            self._first_stage = "preparing the solver"
+        # With a tolerance the training can converge before the last epoch.
+        self._may_end_early = bool(resolved.tolerance)
         self._pieces = (0, 0)
         self._step: Step | None = None
-        self._start = (0, 0.0)  # epoch and time from which the rate is measured
+        # The epoch and the time from which the rate is measured.
+        self._start = (0, 0.0)
 
     @property
     def started(self) -> bool:
-        """Whether an epoch is done."""
+        """Whether an epoch is complete."""
         return self._step is not None
 
     @property
     def done(self) -> float:
-        """Epochs done, with the part that is done of the one that runs."""
-        pieces, of = self._pieces
-        return self._step.epoch + pieces / max(of, 1) if self._step else 0.0
+        """The number of complete epochs, plus the finished part of the current one."""
+        if self._step is None:
+            return 0.0
+        done, total = self._pieces
+        return self._step.epoch + done / max(total, 1)
 
-    def see(self, report: Any) -> None:
-        """Take in a Step or a Tick."""
+    def update(self, report: Any) -> None:
+        """Take note of a report: a Step at the end of an epoch, or the progress within one."""
         from isca_gui.core.solvers.steps import Step
 
         if not isinstance(report, Step):
@@ -380,63 +426,26 @@ class Pace:
             return
         if self._step is None:
             self._start = (report.epoch, time.monotonic())
-        self._step, self._pieces = report, (0, 0)
+        self._step = report
+        self._pieces = (0, 0)
 
-    def left(self) -> float | None:
-        """Seconds to the last epoch at the rate so far; None before a tenth of an epoch was measured."""
-        epochs = self.done - self._start[0]
+    def seconds_left(self) -> float | None:
+        """Return the estimated time to the last epoch, or None if too little was measured."""
+        first, began = self._start
+        epochs = self.done - first
         if self._step is None or epochs < 0.1:
             return None
-        return (self.total - self.done) * (time.monotonic() - self._start[1]) / epochs
+        return (self.total - self.done) * (time.monotonic() - began) / epochs
 
     def __str__(self) -> str:
         if self._step is None:
-            pieces, of = self._pieces
-            return f"{self._first}, {pieces} of {of}" if of else self._first
-        step, left = self._step, self.left()
-        what = f"epoch {step.epoch} of {self.total}" if self._counts else "done"
+            done, total = self._pieces
+            return f"{self._first_stage}, {done} of {total}" if total else self._first_stage
+        step = self._step
+        what = f"epoch {step.epoch} of {self.total}" if self._has_epochs else "done"
         text = f"{what}, error {step.error:.4f}, objective {step.objective:.4f}"
+        left = self.seconds_left()
         if left is None or step.epoch >= self.total:
             return text
-        return f"{text}, {'at most' if self._early else 'about'} {duration(left)} left"
-
-
-def duration(seconds: float) -> str:
-    """Say a time in the unit that suits it."""
-    whole = math.ceil(seconds)
-    if whole < 100:
-        return f"{whole} s"
-    if whole < 100 * 60:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
-
-
-@contextlib.contextmanager
-def _display(pace: Pace, *, quiet: bool) -> Iterator[Callable[[], None]]:
-    """Give what is to be called after every report: a bar on a terminal, plain lines otherwise."""
-    if quiet:
-        yield lambda: None
-    elif not sys.stderr.isatty():
-        yield _Lines(pace)
-    else:
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn
-
-        columns = (TextColumn("train:"), BarColumn(20), TextColumn("{task.description}"))
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            row = bar.add_task(str(pace), total=pace.total)
-            yield lambda: bar.update(row, completed=pace.done, description=str(pace))
-
-
-class _Lines:
-    """A line at the start, one after the first epoch, and then at most every two seconds."""
-
-    def __init__(self, pace: Pace) -> None:
-        self._pace, self._last, self._started = pace, -math.inf, False
-
-    def __call__(self) -> None:
-        now = time.monotonic()
-        if now - self._last < _SECONDS_BETWEEN_LINES and self._pace.started == self._started:
-            return
-        self._last, self._started = now, self._pace.started
-        common.say(f"train: {self._pace}")
+        bound = "at most" if self._may_end_early else "about"
+        return f"{text}, {bound} {progress_bar.duration(left)} left"

@@ -94,7 +94,7 @@ def save(
         Whether those files are read to see that they are still whole.
     """
     from isca_gui.core.projects import project as projects
-    from isca_gui.core.projects.folder import is_whole
+    from isca_gui.core.projects.folder import is_intact
 
     old = before or WrittenFiles(projects.Project())
     plan = _plan(work, view, layout, old)
@@ -102,7 +102,7 @@ def save(
         whole = {
             stored: thing
             for stored, thing in old.objects.items()
-            if is_whole(Path(old.project.folder, stored.file), stored)
+            if is_intact(Path(old.project.folder, stored.file), stored)
         }
         old = WrittenFiles(old.project, whole)
     elif before is not None and not Path(before.project.folder).is_dir():
@@ -122,7 +122,7 @@ def save_packed(
     from isca_gui.core.projects import packing, project
     from isca_gui.core.storage import files
 
-    with project.one_error(path, "save"), files.folder_beside(path) as folder:
+    with project.project_errors(path, "save"), files.folder_beside(path) as folder:
         document = folder / f"project{project.SUFFIX}"
         try:
             yield from save(str(document), work, view, layout, before)

@@ -1,4 +1,4 @@
-"""What the bundle's `isca` command starts with."""
+"""The script that starts the bundle's `isca` command."""
 
 import sys
 

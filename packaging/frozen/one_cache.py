@@ -1,8 +1,8 @@
-"""Runs before either program of the bundle: both are to share one cache of compiled solvers.
+"""Runs before either program of the bundle, so that both share one cache of compiled solvers.
 
-In a bundle numba takes a cached function for outdated when `sys.executable` is another file than the one that
-wrote it. The window and the command are two files, so each would compile everything anew after the other had
-run, twenty seconds at a time.
+In a bundle, numba considers a cached function outdated if `sys.executable` is not the file that
+wrote it. The window and the command are two files, so each would compile everything again after the
+other had run, which takes twenty seconds.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What the bundle's window program starts with."""
+"""The script that starts the bundle's window."""
 
 import sys
 

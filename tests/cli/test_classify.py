@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from isca_gui import cli
+from isca_gui.cli import arguments, targets
 from isca_gui.cli import classify as command
-from isca_gui.cli import common
 from isca_gui.core.distortion.dataset import generate
 from isca_gui.core.distortion.strength_search import distort
 from isca_gui.core.model import descriptor
@@ -370,20 +370,20 @@ def test_a_label_with_commas_can_be_named(data: Path, isca: Callable[..., Done])
     assert isca(*words, "small,contrast").code == 0
     done = isca(*words, "contrast,saved")
     assert (done.code, done.out) == (2, "")
-    assert "does not know 'saved'; there are contrast" in done.err
+    assert "does not know 'saved'; choose from contrast" in done.err
     assert "'saved, small'" in done.err
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--fail-on", "blur,fog"], "does not know 'fog'; there are contrast"),
-        (["--fail-on", "original"], "'original' is no damage; there are contrast"),
+        (["--fail-on", "blur,fog"], "does not know 'fog'; choose from contrast"),
+        (["--fail-on", "original"], "'original' is not a distortion; choose from contrast"),
         (["--fail-on", ""], "does not know ''"),
-        (["--min-share", "1.5"], "--min-share lies between 0 and 1"),
-        (["--min-share", "nan"], "--min-share lies between 0 and 1"),
+        (["--min-share", "1.5"], "--min-share must be between 0 and 1"),
+        (["--min-share", "nan"], "--min-share must be between 0 and 1"),
         (["--neighbours", "0"], "less than 1"),
-        (["--neighbours", "1001"], "--neighbours is at most 1000"),
+        (["--neighbours", "1001"], "--neighbours must be at most 1000"),
         (["--rule", "coin"], "invalid choice"),
         (["--descriptor", "none"], "invalid choice"),
         (["--csv", "t.txt"], "must end in .csv"),
@@ -446,8 +446,8 @@ def test_all_damaged_blocks_are_all_of_them(blurred: int) -> None:
 
 
 def test_choices_are_those_of_the_engine() -> None:
-    assert common.DESCRIPTORS == tuple(descriptor.DESCRIPTORS)
-    assert common.RULES == tuple(RULES)
+    assert arguments.DESCRIPTORS == tuple(descriptor.DESCRIPTORS)
+    assert arguments.RULES == tuple(RULES)
     assert (cli.FAILED, cli.WRONG_USE, cli.FOUND, cli.STOPPED) == (1, 2, 3, 130)
 
 
@@ -531,38 +531,44 @@ def test_maps_are_not_put_among_the_pictures_of_a_folder(
     for target in ("pictures", "link", "pictures/{name}-votes.png"):
         done = isca("classify", data / "m.isca", "pictures", "--map", target)
         assert (done.code, done.out) == (2, ""), target
-        assert "would be taken for a picture of its folder" in done.err
+        assert "would later be mistaken for one of the pictures" in done.err
     assert os.listdir("pictures") == ["saved.png"]
     assert isca("classify", data / "m.isca", "pictures/saved.png", "--map", "pictures").code == 0
 
 
 def test_names_of_one_file_are_told_where_case_makes_no_difference(tmp_path: Path) -> None:
     one, other = str(tmp_path / "IMG-map.png"), str(tmp_path / "img-map.png")
-    assert common.place_of(one, folds=True) == common.place_of(other, folds=True)
-    assert common.place_of(one, folds=False) != common.place_of(other, folds=False)
+    assert targets.file_identity(one, folds_case=True) == targets.file_identity(
+        other, folds_case=True
+    )
+    assert targets.file_identity(one, folds_case=False) != targets.file_identity(
+        other, folds_case=False
+    )
     composed, apart = (str(tmp_path / name) for name in ("\u00fc.png", "u\u0308.png"))
-    assert common.place_of(composed, folds=True) == common.place_of(apart, folds=True)
+    assert targets.file_identity(composed, folds_case=True) == targets.file_identity(
+        apart, folds_case=True
+    )
     Path(one).write_bytes(b"")
     os.link(one, tmp_path / "same.png")  # as one file under two names, whatever makes it so
-    assert common.place_of(one) == common.place_of(str(tmp_path / "same.png"))
+    assert targets.file_identity(one) == targets.file_identity(str(tmp_path / "same.png"))
 
 
 def test_maps_that_cannot_be(data: Path, isca: Callable[..., Done]) -> None:
     model = data / "m.isca"
     done = isca("classify", model, data / "set", "--map", "one.png")
     assert done.code == 2
-    assert "for 4 pictures 'one.png' must be a folder or hold {name}" in done.err
+    assert "for 4 pictures, 'one.png' must be a folder or contain {name}" in done.err
     Path("other").mkdir()
     for name in ("saved.png", "other/saved.png"):
         image.save_png(name, image.read(data / "saved.jpg"))
     done = isca("classify", model, "saved.png", "other/saved.png", "--map", "{name}-map.png")
-    assert (done.code, "would both be drawn to saved-map.png" in done.err) == (2, True)
+    assert (done.code, "would share the map saved-map.png" in done.err) == (2, True)
     before = Path("saved.png").read_bytes()
     done = isca("classify", model, "saved.png", "--map", "{name}.png")
-    assert (done.code, "is read as well" in done.err) == (2, True)
+    assert (done.code, "is also an input" in done.err) == (2, True)
     assert Path("saved.png").read_bytes() == before
     done = isca("classify", model, "saved.png", "--map", "none/{name}.png")
-    assert (done.code, "no folder" in done.err) == (1, True)
+    assert (done.code, "there is no folder" in done.err) == (1, True)
 
 
 @pytest.mark.parametrize("part", ["manifest.csv", "dataset.json"])
@@ -585,12 +591,12 @@ def test_nothing_is_written_into_a_dataset(
     ):
         done = isca(*words)
         assert (done.code, done.out) == (2, ""), words
-        assert re.search("lies in the dataset folder|is read as well", done.err), words
+        assert re.search("is inside the dataset folder|is also an input", done.err), words
         assert sorted(os.listdir("set")) == sorted(["a.png", part]), words
     assert Path("set", part).read_text() == "precious"
     os.remove(Path("set", part))
     done = isca("classify", data / "m.isca", "set", "--csv", "set/manifest.csv")
-    assert (done.code, "taken for a part of a dataset" in done.err) == (2, True)
+    assert (done.code, "mistaken for part of a dataset" in done.err) == (2, True)
     assert isca("classify", data / "m.isca", "set", "--csv", "set/t.csv").code == 0
     assert isca("classify", data / "m.isca", "set/a.png", "--map", "set").code == 0
     assert sorted(os.listdir("set")) == ["a-map.png", "a.png", "t.csv"]
@@ -608,7 +614,7 @@ def test_files_that_are_read_are_not_written(data: Path, isca: Callable[..., Don
     done = isca("classify", data / "m.isca", data / "saved.jpg", "--csv", "pictures.csv")
     assert (done.code, "cannot be written" in done.err) == (1, True)
     done = isca("classify", data / "m.isca", data / "saved.jpg", "--csv", "none/t.csv")
-    assert (done.code, "There is no folder" in done.err) == (1, True)
+    assert (done.code, "there is no folder" in done.err) == (1, True)
 
 
 # --- streaming ----------------------------------------------------------------------------------------------
@@ -691,7 +697,7 @@ def test_ctrl_c_leaves_nothing_half_written(data: Path, tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert err == "isca: stopped; nothing half-written is left\n"
+    assert err == "isca: stopped; no incomplete files are left behind\n"
     assert os.listdir(tmp_path) == []
 
 
@@ -718,7 +724,7 @@ def test_reconstruct(data: Path, isca: Callable[..., Done], model: Model, name: 
     done = isca("reconstruct", data / "m.isca", data / "saved.jpg", "-o", name)
     assert done.code == 0, done.err
     assert re.fullmatch(
-        rf"{name}: 4 components, MSE \d+\.\d\d, SSIM 0\.\d{{3}} \(1 is identical\)\n", done.out
+        rf"{name}: 4 components, MSE \d+\.\d\d, SSIM 0\.\d{{3}} \(1 = identical\)\n", done.out
     )
     wanted = np.clip(model.reconstruct(image.read(data / "saved.jpg")), 0, 1)
     assert np.abs(image.read(name) - wanted).max() <= (
@@ -747,7 +753,7 @@ def test_what_cannot_be_reconstructed(data: Path, isca: Callable[..., Done]) -> 
     done = isca(
         "reconstruct", data / "m.isca", data / "reference.png", "-o", data / "reference.png"
     )
-    assert (done.code, "is read as well" in done.err) == (2, True)
+    assert (done.code, "is also an input" in done.err) == (2, True)
     assert os.listdir() == []
 
 

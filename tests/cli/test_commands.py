@@ -23,12 +23,11 @@ from PIL import Image
 import isca_gui
 from isca_gui import bench, cli
 from isca_gui.bench.figure import Figure
-from isca_gui.cli import headless_demo
+from isca_gui.cli import demo
 from isca_gui.core.distortion import dataset_folder, distortions
 from isca_gui.core.distortion.distortions import mse
 from isca_gui.core.pictures import image, samples, ssim
 from isca_gui.core.progress import run
-from isca_gui.core.settings import TrainingSettings
 from tests import pictures
 from tests.commands import Done
 
@@ -506,7 +505,7 @@ def test_distort(here: Path, isca: Callable[..., Done], kind: str) -> None:
     assert reached == pytest.approx(120, rel=0.005)
     assert 0 < found["ssim"] < 1
     plain = isca(*words)
-    assert plain.out.startswith(f"out.tiff: {kind}, MSE {reached:.2f} (wanted 120), strength ")
+    assert plain.out.startswith(f"out.tiff: {kind}, MSE {reached:.2f} (target 120), strength ")
     assert (plain.code, plain.err, plain.out.count("\n")) == (0, "", 1)
 
 
@@ -543,7 +542,7 @@ def test_the_figures_that_distort_prints_are_those_of_the_file(
     assert found["achieved_mse"] == pytest.approx(mse(written, reference))
     assert found["ssim"] == pytest.approx(float(ssim.ssim_map(reference, written).mean()))
     assert (
-        f"MSE {mse(written, reference):.2f} (wanted {wanted})"
+        f"MSE {mse(written, reference):.2f} (target {wanted})"
         in isca("distort", "picture.png", *words).out
     )
 
@@ -939,7 +938,7 @@ def test_stopping_the_distorting_leaves_nothing(tmp_path: Path, number: signal.S
     out, err = process.communicate(timeout=60)
     assert time.monotonic() - asked < 5
     assert (process.returncode, out) == (130, "")
-    assert err.splitlines()[-1] == "isca: stopped; nothing half-written is left"
+    assert err.splitlines()[-1] == "isca: stopped; no incomplete files are left behind"
     assert "Traceback" not in err
     assert os.listdir(tmp_path) == []
 
@@ -1000,7 +999,7 @@ def test_stopping_while_modules_are_imported(number: signal.Signals) -> None:
     ]
     done = subprocess.run(command, capture_output=True, text=True, env=environment(), timeout=60)
     assert done.returncode == 130
-    assert done.stderr == "isca: stopped; nothing half-written is left\n"
+    assert done.stderr == "isca: stopped; no incomplete files are left behind\n"
 
 
 @POSIX
@@ -1070,9 +1069,7 @@ def test_a_demo_is_replaced_by_the_next(
     folder, first = demonstration
     report = folder / "show me" / "report.html"
     before = report.read_text("utf-8")
-    monkeypatch.setattr(
-        headless_demo, "_METHODS", {"ISCA": TrainingSettings(solver="direct", epochs=2)}
-    )
+    monkeypatch.setattr(demo, "_METHODS", {"ISCA": {"solver": "direct", "epochs": 2}})
     monkeypatch.chdir(folder)
     done = isca("demo", "-o", "show me")
     assert (done.code, done.out) == (0, first.out)
@@ -1120,9 +1117,8 @@ def test_the_demo_replaces_only_what_it_wrote(
 
 # The demonstration with one method and fewer epochs: it is stopped when all is trained.
 SHORTER = """
-from isca_gui.cli import headless_demo as demo
-from isca_gui.core.settings import TrainingSettings
-demo._METHODS = {"ISCA": TrainingSettings(solver="direct", epochs=2)}
+from isca_gui.cli import demo
+demo._METHODS = {"ISCA": {"solver": "direct", "epochs": 2}}
 """
 
 

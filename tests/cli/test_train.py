@@ -343,8 +343,8 @@ def test_another_dataset_is_not_resumed(data: Path, isca: Callable[..., Done]) -
         (["-o", "m.isca", "--tol", "2"], 2, "tolerance lies between"),
         (["-o", "m.isca", "--seed", "-1"], 2, "seed is a whole number"),
         (["-o", "m.isca", "--threads", "0"], 2, "less than 1"),
-        (["-o", "m.isca", "--kernel", "rbf"], 2, "--kernel is of no use to isca"),
-        (["-o", "m.isca", "--method", "pca", "--gamma", "1"], 2, "--gamma is of no use to pca"),
+        (["-o", "m.isca", "--kernel", "rbf"], 2, "--kernel does not apply to isca"),
+        (["-o", "m.isca", "--method", "pca", "--gamma", "1"], 2, "--gamma does not apply to pca"),
         (["-o", "m.safetensors"], 2, "must end in .isca"),
         ([], 2, "required: -o/--output"),
         (["-o", "none/m.isca"], 1, "no folder 'none'"),
@@ -365,7 +365,7 @@ def test_no_model_is_written_into_the_dataset(data: Path, isca: Callable[..., Do
     before = sorted(os.listdir(data))
     for words in ((data,), (data.parent / "picture.png", "--overwrite")):
         done = isca("train", *words, "-o", data / "m.isca", "--epochs", "1")
-        assert (done.code, "lies in the dataset folder" in done.err) == (2, True)
+        assert (done.code, "is inside the dataset folder" in done.err) == (2, True)
     assert sorted(os.listdir(data)) == before
 
 
@@ -374,7 +374,7 @@ def test_a_link_to_nowhere_is_refused_before_the_training(
 ) -> None:
     Path("latest.isca").symlink_to("not-mounted/m.isca")
     done = isca("train", data / "set", "-o", "latest.isca", "--method", "pca")
-    assert (done.code, "There is no folder" in done.err, "done" in done.err) == (1, True, False)
+    assert (done.code, "there is no folder" in done.err, "done" in done.err) == (1, True, False)
 
 
 def test_what_is_no_dataset(data: Path, isca: Callable[..., Done]) -> None:
@@ -394,7 +394,7 @@ def test_a_model_that_stands_there_is_replaced_only_on_request(
     Path("m.isca").write_text("precious", encoding="utf-8")
     done = isca("train", data, "-o", "m.isca", "--epochs", "1")
     assert done.code == 1
-    assert "say --overwrite" in done.err
+    assert "use --overwrite" in done.err
     assert Path("m.isca").read_text(encoding="utf-8") == "precious"
     assert isca("train", data, "-o", "m.isca", "--epochs", "1", "--overwrite").code == 0
     assert load_model("m.isca").state.epoch == 1
@@ -462,38 +462,38 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_the_time_left_is_that_of_the_rate_measured(clock: list[float]) -> None:
     pace = command.Pace(TrainingSettings(epochs=50))
     assert str(pace) == "preparing the solver"
-    pace.see(Tick(1, 8))
+    pace.update(Tick(1, 8))
     assert str(pace) == "preparing the solver, 1 of 8"
     clock[0] += 13  # the compiler
-    pace.see(Step(1, 0.5, 0.6))
+    pace.update(Step(1, 0.5, 0.6))
     assert str(pace) == "epoch 1 of 50, error 0.5000, objective 0.6000"
     clock[0] += 2
-    pace.see(Tick(4, 8))
-    assert pace.left() == pytest.approx(48.5 * 4)
+    pace.update(Tick(4, 8))
+    assert pace.seconds_left() == pytest.approx(48.5 * 4)
     clock[0] += 2
-    pace.see(Step(2, 0.25, 0.4))
+    pace.update(Step(2, 0.25, 0.4))
     assert str(pace) == "epoch 2 of 50, error 0.2500, objective 0.4000, about 3 min 12 s left"
     clock[0] += 4 * 47
-    pace.see(Step(49, 0.1, 0.2))
+    pace.update(Step(49, 0.1, 0.2))
     assert str(pace).endswith(", about 4 s left")
-    pace.see(Step(50, 0.1, 0.2))
+    pace.update(Step(50, 0.1, 0.2))
     assert str(pace) == "epoch 50 of 50, error 0.1000, objective 0.2000"
 
 
 def test_with_a_tolerance_the_time_left_is_a_bound(clock: list[float]) -> None:
     pace = command.Pace(TrainingSettings(epochs=10_001, tolerance=1e-4))
-    pace.see(Step(1, 0.5, 0.6))
+    pace.update(Step(1, 0.5, 0.6))
     clock[0] += 1
-    pace.see(Step(2, 0.5, 0.6))
+    pace.update(Step(2, 0.5, 0.6))
     assert str(pace).endswith(", at most 2 h 46 min left")
 
 
 def test_a_resumed_training_measures_its_own_epochs(clock: list[float]) -> None:
     pace = command.Pace(TrainingSettings(epochs=200))
-    pace.see(Step(101, 0.5, 0.6))
+    pace.update(Step(101, 0.5, 0.6))
     clock[0] += 2
-    pace.see(Step(102, 0.5, 0.6))
-    assert pace.left() == pytest.approx(98 * 2)
+    pace.update(Step(102, 0.5, 0.6))
+    assert pace.seconds_left() == pytest.approx(98 * 2)
 
 
 def test_lines_come_every_two_seconds(
@@ -627,13 +627,13 @@ def test_stop_and_keep(
     out, err = process.communicate(timeout=60)
     assert time.monotonic() - asked < 5
     assert process.returncode == 0, err
-    assert "train: stopping; once more to leave without saving" in err
+    assert "train: stopping; press Ctrl-C again to quit without saving" in err
     model = load_model("m.isca")
     assert model.end == "stopped"
     assert model.state.epoch == model.steps[-1].epoch > 0
     first, second = out.splitlines()
-    assert first == f"stopped; m.isca keeps the model of epoch {model.state.epoch} of 1000000"
-    assert second == f"to go on: isca train {data} -o m.isca --resume m.isca"
+    assert first == f"stopped; m.isca contains the model of epoch {model.state.epoch} of 1000000"
+    assert second == f"to continue: isca train {data} -o m.isca --resume m.isca"
     assert os.listdir() == ["m.isca"]
     more = str(model.state.epoch + 2)
     assert isca("train", data, "-o", "on.isca", "--resume", "m.isca", "--epochs", more).code == 0
@@ -651,7 +651,7 @@ def test_the_command_to_go_on_can_be_typed_as_it_is(
     wait_for(process, "train: epoch")
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    command = out.splitlines()[1].removeprefix("to go on: isca ")
+    command = out.splitlines()[1].removeprefix("to continue: isca ")
     more = str(load_model("-m.isca").state.epoch + 1)
     assert isca(*shlex.split(command), "--epochs", more).code == 0, err
 
@@ -735,7 +735,7 @@ def test_a_second_signal_leaves_without_saving(data: Path, tmp_path: Path, where
         words, capture_output=True, text=True, cwd=tmp_path, timeout=120, check=False
     )
     assert done.returncode == 130, done.stderr
-    assert done.stderr.splitlines()[-1] == "isca: stopped; nothing half-written is left"
+    assert done.stderr.splitlines()[-1] == "isca: stopped; no incomplete files are left behind"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -813,7 +813,7 @@ def test_the_command_to_go_on_makes_the_model_small_as_was_asked_for(
         )
         words = ("--method", "kernel-isca", "--kernel", "rbf", "--epochs", "2")
         done = isca("train", data, "-o", "m.isca", *words, "--compact")
-    go_on = shlex.split(done.out.splitlines()[1].removeprefix("to go on: isca "))
+    go_on = shlex.split(done.out.splitlines()[1].removeprefix("to continue: isca "))
     assert isca(*go_on, "--epochs", "3").code == 0
     model = load_model("m.isca")
     assert model.kernel is not None
@@ -852,4 +852,4 @@ def test_stopped_while_it_is_made_smaller_the_model_is_kept(
 def test_only_kernel_models_can_be_compact(isca: Callable[..., Done], data: Path) -> None:
     done = isca("train", data, "-o", "model.isca", "--compact")
     assert done.code == 2
-    assert "--compact is of no use to isca" in done.err
+    assert "--compact does not apply to isca" in done.err

@@ -1,7 +1,8 @@
-"""The bundle itself, as people without Python get it: both of its programs are started and do their work.
+"""The bundle itself: both of its programs are started without Python and do their work.
 
-`python3 packaging/dev.py bundle` makes dist/isca-studio, which takes minutes, and then runs these tests. They
-are marked `bundle`, and `dev.py test` leaves them out; where there is no bundle, they are skipped.
+`python3 packaging/dev.py bundle` builds dist/isca-studio, which takes minutes, and runs these
+tests. They are marked `bundle`, and `dev.py test` leaves them out; without a bundle they are
+skipped.
 """
 
 from __future__ import annotations
@@ -43,9 +44,11 @@ class Bundle:
     """The programs of the bundle, in an environment that has no Python and nothing else of ours."""
 
     def __init__(self, folder: Path, home: Path) -> None:
-        self.folder, self.home = folder, home
+        self.folder = folder
+        self.home = home
         self.environment = {"HOME": str(home), "PATH": "/nonexistent", "LANG": "C.UTF-8"}
-        if os.name == "nt":  # no program starts without the first
+        # Windows starts no program without SYSTEMROOT.
+        if os.name == "nt":
             self.environment |= {"SYSTEMROOT": os.environ["SYSTEMROOT"], "LOCALAPPDATA": str(home)}
 
     def isca(self, *words: str | Path) -> str:
@@ -62,20 +65,20 @@ class Bundle:
         return done.stdout
 
     def compiled(self) -> dict[Path, int]:
-        """Give the files in which numba keeps what it has compiled, and when each was written."""
+        """Return the files of numba's cache, and when each was written."""
         return {path: path.stat().st_mtime_ns for path in self.home.rglob("*.nb?")}
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     if not (packing.BUNDLE / f"isca{ENDING}").exists():
-        pytest.skip("there is no bundle; python3 packaging/dev.py bundle makes one and runs this")
+        pytest.skip("there is no bundle; python3 packaging/dev.py bundle builds and tests one")
     return Bundle(packing.BUNDLE, tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture(scope="module")
 def model(made: Bundle) -> Path:
-    """Give a model of the sample that the bundle's command has trained, for the window to use."""
+    """A model of the sample that the bundle's command has trained, for the window to use."""
     made.isca("dataset", "sample:camera", "-o", "set")
     told = made.isca("train", "set", "-o", "camera.isca", "--epochs", "5")
     assert "ran 5 epochs" in told
@@ -132,13 +135,17 @@ class Shown:
     """The bundle's window on a screen of its own, driven by keys alone."""
 
     def __init__(self, made: Bundle, screen: screens.Screen, *words: str) -> None:
-        self.screen, self._said = screen, made.home / "window.txt"
+        self.screen = screen
+        self._said = made.home / "window.txt"
         self.start = time.perf_counter()
         with self._said.open("wb") as stream:
             self.process = subprocess.Popen(
-                [str(made.folder / "isca-gui"), *words], cwd=made.home, stdout=stream, stderr=stream,
+                [str(made.folder / "isca-gui"), *words],
+                cwd=made.home,
+                stdout=stream,
+                stderr=stream,
                 env=made.environment | {"DISPLAY": screen.display},
-            )  # fmt: skip
+            )
 
     def windows(self) -> list[str]:
         command = ["xdotool", "search", "--onlyvisible", "--name", ".", "getwindowname", "%@"]
@@ -160,18 +167,18 @@ class Shown:
         return self._said.read_text("utf-8")
 
     def shows_picture(self) -> bool:
-        """Whether a photograph is seen: nothing else on the screen has so many greys in such numbers."""
+        """Whether a photograph is shown: nothing else on the screen has so many shades of grey."""
         pixels = self.screen.pixels()[::2, ::2].astype(np.int16)
         grey = pixels[(np.ptp(pixels, axis=2) == 0)][:, 0]
         return int((np.bincount(grey, minlength=256) >= 15).sum()) > 150
 
     def wait_for_picture(self) -> float:
-        """Wait until the window shows its first picture; gives the seconds since the start."""
+        """Wait until the window shows its first picture; return the seconds since the start."""
         self.until(self.shows_picture, "the picture", pause=0.03)
         return time.perf_counter() - self.start
 
     def do(self, action: str, title: str, path: Path) -> None:
-        """Find an action by its name, again and again until it opens its dialog, and type a path there."""
+        """Run an action by its name until it opens its dialog, and type a path there."""
         self.until(lambda: self._asks(action, title), f"'{title}'", 120, pause=1)
         time.sleep(0.5)
         self.screen.key("ctrl+a")
@@ -188,18 +195,20 @@ class Shown:
         with contextlib.suppress(AssertionError):
             self.until(lambda: title in self.windows(), title, 3)
         found = self.windows()
-        if "Find an action" in found:  # it cannot be done yet
+        # The palette stays open while the action is disabled.
+        if "Find an action" in found:
             self.screen.key("Escape")
             self.until(lambda: "Find an action" not in self.windows(), "the palette to close")
         return title in found
 
     def close(self) -> int:
-        """Quit; what is not saved may go."""
+        """Quit without saving and return the exit code."""
         self.screen.key("ctrl+q")
         end = time.monotonic() + 30
         while self.process.poll() is None and time.monotonic() < end:
             if "Save the project?" in self.windows():
-                self.screen.key("Tab", "space")  # from Save to Discard
+                # Tab moves from Save to Discard.
+                self.screen.key("Tab", "space")
             time.sleep(0.5)
         return self.process.wait(1)
 
@@ -237,7 +246,7 @@ def test_the_window_comes_up_quickly(
 
 
 def saved_answer(window: Shown, path: Path) -> dict[str, str]:
-    """Save the table of answers; gives its first row, or nothing while there is no verdict yet."""
+    """Save the table of answers; return its first row, or nothing if there is no verdict yet."""
     time.sleep(1)
     window.do("save answers", "Save the table", path)
     window.until(path.exists, "the table")

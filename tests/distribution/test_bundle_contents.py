@@ -1,9 +1,10 @@
-"""What packaging/ puts into a bundle: menu entry, file types, icons, licences; test_bundle.py starts one."""
+"""The contents of a bundle: modules, menu entry, file types, icons and licences."""
 
 from __future__ import annotations
 
 import configparser
 import importlib.metadata
+import importlib.util
 import os
 import re
 import shutil
@@ -23,7 +24,7 @@ from PySide6.QtGui import QGuiApplication
 
 import isca_gui
 from isca_gui import app
-from isca_gui.core.model import model_file as archive
+from isca_gui.core.model import model_file
 from isca_gui.core.pictures import samples
 from isca_gui.core.projects import project
 from tests.places import ROOT
@@ -35,14 +36,14 @@ MIME_NAMES = "{http://www.freedesktop.org/standards/shared-mime-info}"
 
 
 def validate(*command: str | Path) -> None:
-    """Run a validator where it is installed; our own rules below hold everywhere."""
+    """Run a validator if it is installed; the assertions of the tests hold everywhere."""
     if shutil.which(str(command[0])):
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
         assert "warning" not in (done.stdout + done.stderr).lower()
 
 
-# --- what the desktop is told -------------------------------------------------------------------------------
+# --- what the desktop is told ------------------------------------------------------------------
 
 
 def entry() -> dict[str, str]:
@@ -111,12 +112,12 @@ def test_the_newest_release_described_is_this_one() -> None:
 
 
 def test_the_file_types_are_those_that_the_program_writes(tmp_path: Path) -> None:
-    assert set(mime_types().values()) == {f"*{archive.SUFFIX}", f"*{project.SUFFIX}"}
+    assert set(mime_types().values()) == {f"*{model_file.SUFFIX}", f"*{project.SUFFIX}"}
     (tmp_path / "packages").mkdir()
     shutil.copy(MIME, tmp_path / "packages")
     if shutil.which("update-mime-database"):
         subprocess.run(["update-mime-database", tmp_path], check=True, capture_output=True)
-        assert f"application/x-isca-model:*{archive.SUFFIX}" in (tmp_path / "globs2").read_text(
+        assert f"application/x-isca-model:*{model_file.SUFFIX}" in (tmp_path / "globs2").read_text(
             "utf-8"
         )
 
@@ -148,14 +149,14 @@ def test_the_menu_entry_is_installed_and_removed_again(tmp_path: Path) -> None:
 
 
 def started_by(line: str, file: str) -> str:
-    """Do what a menu does with the line: undo the file's escapes, then the quotes, then the fields."""
+    """Start what a menu would: undo the escapes of the file, then the quotes, then the fields."""
     match = re.fullmatch(r'"((?:[^"\\]|\\.)*)" %f', line.replace("\\\\", "\\"))
     assert match is not None, line
     program = re.sub(r'\\(["`$\\])', r"\1", match[1]).replace("%%", "%")
     return subprocess.check_output([program, file], text=True)
 
 
-# --- icons --------------------------------------------------------------------------------------------------
+# --- icons -------------------------------------------------------------------------------------
 
 
 def test_icons_of_all_systems_come_from_the_one_drawing(tmp_path: Path) -> None:
@@ -178,7 +179,7 @@ def test_the_icon_is_drawn_with_clear_corners() -> None:
     assert len(np.unique(pixels.reshape(-1, 4), axis=0)) > 7
 
 
-# --- what goes in, and under which licences -----------------------------------------------------------------
+# --- what goes in, and under which licences ----------------------------------------------------
 
 
 def test_every_resource_goes_in_but_screenshots_and_examples(tmp_path: Path) -> None:
@@ -201,6 +202,26 @@ def test_every_resource_goes_in_but_screenshots_and_examples(tmp_path: Path) -> 
         ("a.png", "resources/help/pictures"),
     }
     assert found == expected
+
+
+def test_every_module_of_the_program_goes_in_but_the_estimators() -> None:
+    """Most are imported by name, which PyInstaller cannot see."""
+    from PyInstaller.utils.hooks import collect_submodules
+
+    found = set(collect_submodules("isca_gui", filter=contents.is_wanted))
+    modules = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for path in (ROOT / "isca_gui").rglob("*.py")
+    }
+    assert modules - found == {"isca_gui.core.model.estimators"}
+
+
+def test_the_recipe_names_modules_that_exist() -> None:
+    recipe = (ROOT / "packaging" / "frozen" / "isca.spec").read_text("utf-8")
+    names = re.findall(r'"(isca_gui\.[\w.]+)"', recipe)
+    assert names
+    for name in names:
+        assert importlib.util.find_spec(name) is not None, name
 
 
 @pytest.mark.parametrize(
@@ -266,9 +287,8 @@ def test_licences_are_listed_with_their_texts(tmp_path: Path) -> None:
         "Python",
     }
     assert found["numpy"].licence.startswith("BSD-3-Clause")
-    assert (
-        "exception" in found["pyinstaller"].licence
-    )  # without it all that it starts would be under the GPL
+    # Without the exception, everything that its loader starts would be under the GPL.
+    assert "exception" in found["pyinstaller"].licence
     page = (tmp_path / licences.LIST).read_text("utf-8")
     for name, component in found.items():
         assert f"| {name} | {component.version} | {component.licence} |" in page

@@ -1,4 +1,4 @@
-"""packaging/dev.py: the environment, the system packages and the commands, in throw-away repositories."""
+"""packaging/dev.py: environment, system packages and commands, in small repositories."""
 
 from __future__ import annotations
 
@@ -42,18 +42,20 @@ def build_editable(folder, config_settings=None, metadata_directory=None):
     with zipfile.ZipFile(os.path.join(folder, name), "w") as wheel:
         wheel.writestr("isca_gui.pth", os.getcwd())
         wheel.writestr(info + "METADATA", "Metadata-Version: 2.1\\nName: isca-gui\\nVersion: 1\\n")
-        wheel.writestr(info + "WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        tags = "Root-Is-Purelib: true\\nTag: py3-none-any\\n"
+        wheel.writestr(info + "WHEEL", "Wheel-Version: 1.0\\n" + tags)
         wheel.writestr(info + "RECORD", "")
     return name
 """
-# Tells how it was started, and ends with a code of its own.
+# Prints how it was started, and ends with a code of its own.
 PROGRAM = """\
 import json, os, sys
 names = ("PYTHONPATH", "PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "PYTHONUTF8")
 print(json.dumps([sys.argv[1:], os.getcwd(), {name: os.environ.get(name) for name in names}]))
 sys.exit(7)
 """
-# Stands in the environment for ruff, mypy, pytest and pip: writes down its call, fails where told to.
+# Replaces ruff, mypy, pytest, pip and the warm-up of the tests: records its call, and fails if told
+# to.
 TOOL = """\
 import os, sys
 name = os.path.basename(os.path.dirname(__file__))
@@ -65,7 +67,7 @@ sys.exit(5 if name == os.environ.get("FAILING") else 0)
 
 
 class Repository:
-    """A small repository with its own copy of dev.py, which sees no apt-get, no display and no network."""
+    """A small repository with its own copy of dev.py, without apt-get, display and network."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -77,7 +79,8 @@ class Repository:
             "isca_gui/__init__.py": "",
             "isca_gui/__main__.py": PROGRAM,
             "isca_gui/cli.py": PROGRAM,
-            "tests/warm.py": "",
+            "tests/__init__.py": "",
+            "tests/warm.py": TOOL,
         }.items():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             (root / name).write_text(text, "utf-8")
@@ -87,7 +90,7 @@ class Repository:
         self.stamp = self.dev.STAMP
 
     def install(self, extras: str = "dev") -> Repository:
-        """Make an environment in which stubs stand for the tools, as if it had been installed with extras."""
+        """Create an environment with stubs for the tools, as if installed with the extras."""
         venv.create(self.venv, symlinks=os.name != "nt")
         packages = self.packages()
         (packages / "isca_gui.pth").write_text(str(self.root), "utf-8")
@@ -107,9 +110,8 @@ class Repository:
     def environment(self, **extra: str) -> dict[str, str]:
         unwanted = {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM", "PYTHONPATH", "PYTHONHOME"}
         kept = {name: value for name, value in os.environ.items() if name not in unwanted}
-        nothing = str(
-            self.root / "packaging"
-        )  # a folder without programs: no apt-get and no sudo can be found
+        # A folder without programs, in which neither apt-get nor sudo is found.
+        nothing = str(self.root / "packaging")
         return kept | {"PATH": nothing, "PIP_NO_INDEX": "1", "CALLS": str(self.calls)} | extra
 
     def call(
@@ -120,11 +122,9 @@ class Repository:
         return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=60)
 
     def called(self) -> list[str]:
-        return (
-            [line.split()[0] for line in self.calls.read_text().splitlines()]
-            if self.calls.exists()
-            else []
-        )
+        if not self.calls.exists():
+            return []
+        return [line.split()[0] for line in self.calls.read_text().splitlines()]
 
 
 def load(path: Path) -> Any:
@@ -192,8 +192,10 @@ def test_usage_lists_every_command(
 
 @pytest.fixture
 def light_venv(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Spare the seconds that ensurepip takes: environments get a copy of this interpreter's pip instead."""
-    dev, step, spec = repository.dev, repository.dev.install_step, importlib.util.find_spec("pip")
+    """Copy this interpreter's pip into new environments, because ensurepip takes seconds."""
+    dev = repository.dev
+    step = dev.install_step
+    spec = importlib.util.find_spec("pip")
     if spec is None or spec.origin is None:
         pytest.skip("this interpreter has no pip to copy")
     source = Path(spec.origin).parent
@@ -274,7 +276,8 @@ def test_a_failing_pip_is_shown_and_tried_again(repository: Repository) -> None:
     for _ in range(2):
         done = repository.call("run", FAILING="pip")
         assert done.returncode == 1
-        assert "pip install" in done.stderr  # what pip itself wrote
+        # The output of pip itself is shown.
+        assert "pip install" in done.stderr
         assert "try again" in done.stderr
         assert "Traceback" not in done.stderr
     assert repository.called() == ["pip", "pip"]
@@ -348,7 +351,7 @@ def test_ctrl_c_is_quiet_and_leaves_no_stamp(repository: Repository) -> None:
         command, env=env, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as child:
         assert child.stderr is not None
-        assert "Making" in child.stderr.readline()
+        assert "Creating" in child.stderr.readline()
         time.sleep(0.2)
         os.killpg(child.pid, signal.SIGINT)
         rest = child.stderr.read()
@@ -371,6 +374,11 @@ def test_stages_run_in_order_offscreen_and_pass_arguments_on(
     assert repository.called()[4:] == ["ruff", "ruff", "mypy"]
 
 
+def test_all_tests_are_three_stages(repository: Repository) -> None:
+    assert repository.install().call("test").returncode == 0
+    assert repository.called() == ["ruff", "ruff", "mypy", "tests", "pytest", "pytest"]
+
+
 def test_packing_makes_a_thing_and_then_tries_it(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -387,7 +395,9 @@ def test_packing_makes_a_thing_and_then_tries_it(
     assert "packages --offline\n" in done.stdout
 
 
-@pytest.mark.parametrize(("failing", "before"), [("ruff", 1), ("mypy", 3), ("pytest", 4)])
+@pytest.mark.parametrize(
+    ("failing", "before"), [("ruff", 1), ("mypy", 3), ("tests", 4), ("pytest", 5)]
+)
 def test_the_first_failing_stage_ends_the_test(
     repository: Repository, failing: str, before: int
 ) -> None:
@@ -514,4 +524,4 @@ def test_missing_window_helpers_are_one_line(
     repository.dev.provide("test", new_venv=False)
     told = capsys.readouterr().err.splitlines()
     assert len(told) == 1
-    assert "tests of the real window, or by validators, are left out" in told[0]
+    assert "tests that need a real window or validators are skipped" in told[0]

@@ -1,17 +1,20 @@
-"""Wheel and source distribution: made without a network, installed into empty environments, tried there."""
+"""Wheel and source distribution: built without a network and tested in empty environments."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 import tarfile
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import packages
 import pytest
 
 import isca_gui
 from tests.places import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -22,7 +25,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def files_of(*tops: str) -> set[str]:
-    """Give what belongs into a package of the files below some folders."""
+    """Return the files below some folders that belong into a package."""
     paths = (path for top in tops for path in (ROOT / top).rglob("*") if path.is_file())
     kept = (path for path in paths if "__pycache__" not in path.parts)
     return {path.relative_to(ROOT).as_posix() for path in kept}
@@ -36,7 +39,9 @@ def test_the_wheel_holds_the_program_and_its_resources(made: tuple[Path, Path]) 
     assert others == {f"isca_gui-{isca_gui.__version__}.dist-info"}
 
 
-def test_the_source_distribution_holds_all_that_is_needed_to_go_on(made: tuple[Path, Path]) -> None:
+def test_the_source_distribution_holds_all_that_is_needed_to_work_on_it(
+    made: tuple[Path, Path],
+) -> None:
     with tarfile.open(made[1]) as archive:
         names = {member.name.partition("/")[2] for member in archive.getmembers()}
     assert files_of("isca_gui", "resources", "tests", "packaging") <= names
@@ -67,11 +72,12 @@ def test_it_works_where_nothing_else_of_it_is(
 def test_the_trial_notices_a_missing_resource_and_a_missing_program(tmp_path: Path) -> None:
     python = packages.environment(tmp_path / "environment", offline=True)
     with pytest.raises(packages.Failed, match="not the installed program"):
-        packages.attempt(python, tmp_path)  # the project's own, through the borrowed libraries
+        # The project's own package is found through the borrowed libraries.
+        packages.attempt(python, tmp_path)
     packages.install(packages.build(tmp_path)[0], python, offline=True)
     installed = next((tmp_path / "environment").rglob("resources/icon.svg"))
     installed.unlink()
-    with pytest.raises(packages.Failed, match=r"icon\.svg is missing|not a part"):
+    with pytest.raises(packages.Failed, match=r"icon\.svg is missing|not part of the program"):
         packages.attempt(python, tmp_path)
 
 

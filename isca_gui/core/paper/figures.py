@@ -1,6 +1,6 @@
-"""Publication figures in one style, drawn with matplotlib, which is imported only when one is drawn.
+"""The figures of the reproduction, drawn with matplotlib, which is imported only when needed.
 
-Every function gives a `matplotlib.figure.Figure`; no window and no pyplot state are involved.
+Every drawing function returns a `matplotlib.figure.Figure`, without a window or pyplot state.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isca_gui.core.distortion.distortions import DISTORTIONS, ORIGINAL, UNDECIDED_LABEL
+from isca_gui.core.distortion.distortions import DISTORTIONS, UNDECIDED_LABEL
+from isca_gui.core.paper.plan import letter
 from isca_gui.core.pictures import ssim
 from isca_gui.core.storage import files
 
@@ -42,50 +43,46 @@ _STYLE: dict[str, Any] = {
     "lines.linewidth": 1.3,
     "figure.dpi": DPI,
     "savefig.dpi": DPI,
-    "svg.hashsalt": "isca",  # the same figure gives the same file
+    # A fixed salt makes the identifiers in an SVG file the same each time.
+    "svg.hashsalt": "isca",
 }
-_LINES = ("#222222", "#0072B2", "#CC3311", "#117733", "#AA4499", "#666633")
+_CURVE_COLOURS = ("#222222", "#0072B2", "#CC3311", "#117733", "#AA4499", "#666633")
+_LEVEL_COLOURS = ("#888888", "#BB7700")
 
 
 def colour(label: str) -> str:
-    """Give the colour of a class, as everywhere in the program."""
+    """Return the colour that a class has everywhere in the program."""
     return DISTORTIONS[label].colour if label in DISTORTIONS else _ORIGINAL_COLOUR
 
 
-def letter(label: str) -> str:
-    """Give the paper's letter of a class; `?` is undecided."""
-    fixed = {ORIGINAL: "O", UNDECIDED_LABEL: "?"}
-    return fixed.get(label) or (DISTORTIONS[label].letter if label in DISTORTIONS else label)
-
-
 def examples(dataset: Dataset, level: float) -> Figure:
-    """Draw Fig. 1: the reference, each kind near a level, and how alike equal errors look to SSIM."""
+    """Draw Figure 1: the reference, each distortion near a level, and the SSIM of equal errors."""
     chosen = [0, *(_nearest(dataset, label, level) for label in dataset.classes[1:])]
     columns = 4
     with _styled():
-        figure, axes = _grid(-(-(len(chosen) + 1) // columns), columns, dataset.reference.shape)
+        figure, axes = _grid(_rows(len(chosen) + 1, columns), columns, dataset.reference.shape)
         for place, index in enumerate(chosen):
-            entry, picture = dataset.entries[index], dataset.pictures[index]
-            title = "Original" if index == 0 else DISTORTIONS[entry.label].title
-            note = (
-                ""
-                if index == 0
-                else f"MSE {entry.achieved_mse:.0f}, SSIM {_alike(dataset, index):.2f}"
-            )
-            _picture(axes[place], picture, f"({_abc(place)}) {title}", note, (entry.label,))
-        _similarities(axes[len(chosen)], dataset, _abc(len(chosen)))
+            entry = dataset.entries[index]
+            title = "Original"
+            note = ""
+            if index > 0:
+                title = DISTORTIONS[entry.label].title
+                note = f"MSE {entry.achieved_mse:.0f}, SSIM {_similarity(dataset, index):.2f}"
+            title = f"({_abc(place)}) {title}"
+            _draw_picture(axes[place], dataset.pictures[index], title, note, (entry.label,))
+        _draw_similarities(axes[len(chosen)], dataset, _abc(len(chosen)))
     return figure
 
 
 def bases(model: Model, component: int = 0) -> Figure:
-    """Draw Fig. 2: one dimension of U, V and J of all blocks in picture form; grey is zero."""
+    """Draw Figure 2: one dimension of U, V and J, with all blocks in their places; grey is zero."""
     with _styled():
         figure, axes = _grid(1, 3, (model.grid.height, model.grid.width), note=False)
         for place, which in enumerate("UVJ"):
             values = model.basis_picture(which, component)
             limit = max(float(np.quantile(np.abs(values), 0.995)), 1e-9)
             title = f"({_abc(place)}) {which}, black −{limit:.2g}, white {limit:.2g}"
-            _picture(axes[place], 0.5 + values / (2 * limit), title)
+            _draw_picture(axes[place], 0.5 + values / (2 * limit), title)
     return figure
 
 
@@ -94,79 +91,99 @@ def confusions(
     classes: Sequence[str],
     notes: Mapping[str, str],
 ) -> Figure:
-    """Draw Fig. 3: one confusion matrix per method, rows true, columns recognised, `?` undecided."""
+    """Draw Figure 3: a confusion matrix for each method.
+
+    Parameters
+    ----------
+    matrices
+        The counts of each method by its title: a row for each class, and a column for each class
+        and for undecided.
+    classes
+        The labels of the rows.
+    notes
+        A second line for the title of each method.
+    """
     columns = 4
-    rows = -(-len(matrices) // columns)
+    rows = _rows(len(matrices), columns)
     with _styled():
         figure, axes = _canvas(rows, columns, 2.45 * rows)
         for place, (title, counts) in enumerate(matrices.items()):
-            _matrix(axes[place], np.asarray(counts), classes)
+            _draw_matrix(axes[place], np.asarray(counts), classes)
             axes[place].set_title(f"({_abc(place)}) {title}\n{notes[title]}")
             if place % columns == 0:
-                axes[place].set_ylabel("true")
+                axes[place].set_ylabel("actual")
             if place + columns >= len(matrices):
-                axes[place].set_xlabel("recognised as")
+                axes[place].set_xlabel("predicted")
     return figure
 
 
 def test_pictures(tests: Dataset, numbers: Sequence[int]) -> Figure:
-    """Draw Fig. 4: the test pictures with their numbers in the paper; the reference comes first."""
+    """Draw Figure 4: the test pictures, without the reference, with their numbers in the paper."""
     columns = 4
     with _styled():
-        figure, axes = _grid(-(-len(numbers) // columns), columns, tests.reference.shape)
+        figure, axes = _grid(_rows(len(numbers), columns), columns, tests.reference.shape)
         for place, number in enumerate(numbers):
-            entry = tests.entries[place + 1]
+            index = place + 1
+            entry = tests.entries[index]
             parts = tuple(entry.label.split("+"))
-            note = f"MSE {entry.achieved_mse:.1f}, SSIM {_alike(tests, place + 1):.2f}"
-            title = " + ".join(DISTORTIONS[part].title.split(" ")[0] if len(parts) > 1 else
-                               DISTORTIONS[part].title for part in parts)  # fmt: skip
-            _picture(axes[place], tests.pictures[place + 1], f"({number}) {title}", note, parts)
+            titles = [DISTORTIONS[part].title for part in parts]
+            # There is room for one word of each title in a mixture.
+            if len(parts) > 1:
+                titles = [title.split(" ")[0] for title in titles]
+            title = f"({number}) {' + '.join(titles)}"
+            note = f"MSE {entry.achieved_mse:.1f}, SSIM {_similarity(tests, index):.2f}"
+            _draw_picture(axes[place], tests.pictures[index], title, note, parts)
     return figure
 
 
 def reconstructions(
     model: Model, dataset: Dataset, tests: Dataset, numbers: Sequence[int]
 ) -> Figure:
-    """Draw Fig. 5: three training pictures, their reconstructions, and those of the test pictures."""
+    """Draw Figure 5: training pictures, their reconstructions, and those of the test pictures.
+
+    Parameters
+    ----------
+    model
+        The model that reconstructs.
+    dataset
+        The training pictures, of which the reference and two others are drawn.
+    tests
+        The test pictures, after the reference.
+    numbers
+        The number of each test picture in the paper.
+    """
     chosen = [0, *(_nearest(dataset, label, 500.0) for label in dataset.classes[1:][-2:])][:3]
     columns = 6
     with _styled():
-        figure, axes = _grid(1 + -(-len(numbers) // columns), columns, dataset.reference.shape)
+        figure, axes = _grid(1 + _rows(len(numbers), columns), columns, dataset.reference.shape)
         for place, index in enumerate(chosen):
-            entry, picture = dataset.entries[index], dataset.pictures[index]
-            name = "original" if index == 0 else f"MSE {entry.achieved_mse:.0f}"
-            _picture(axes[place], picture, f"({_abc(place)}) training", name, (entry.label,))
-            again = model.reconstruct(picture)
-            note = f"SSIM {float(ssim.ssim_map(picture, again).mean()):.3f}"
-            _picture(
-                axes[place + 3],
-                again,
-                f"({_abc(place + 3)}) from ({_abc(place)})",
-                note,
-                (entry.label,),
-            )
+            entry = dataset.entries[index]
+            picture = dataset.pictures[index]
+            note = "original" if index == 0 else f"MSE {entry.achieved_mse:.0f}"
+            _draw_picture(axes[place], picture, f"({_abc(place)}) training", note, (entry.label,))
+            title = f"({_abc(place + 3)}) from ({_abc(place)})"
+            _draw_reconstruction(axes[place + 3], model, picture, title, (entry.label,))
         for place, number in enumerate(numbers):
-            picture, parts = tests.pictures[place + 1], tuple(tests.labels[place + 1].split("+"))
-            again = model.reconstruct(picture)
-            note = f"SSIM {float(ssim.ssim_map(picture, again).mean()):.3f}"
-            _picture(axes[columns + place], again, f"from test ({number})", note, parts)
+            parts = tuple(tests.labels[place + 1].split("+"))
+            title = f"from test ({number})"
+            _draw_reconstruction(
+                axes[columns + place], model, tests.pictures[place + 1], title, parts
+            )
     return figure
 
 
 def convergence(
     curves: Mapping[str, Mapping[str, Sequence[float]]], levels: Mapping[str, float] | None = None
 ) -> Figure:
-    """Draw the figures of every epoch; `levels` are methods without epochs, as dotted lines."""
+    """Draw the curves of the trainings, and dotted `levels` for methods without epochs."""
     with _styled():
         figure, (left, right) = _canvas(1, 2, 3.3)
-        for (title, curve), ink in zip(curves.items(), _LINES, strict=False):
+        for (title, curve), ink in zip(curves.items(), _CURVE_COLOURS, strict=False):
             left.plot(curve["epoch"], curve["objective"], color=ink, label=title)
             left.plot(curve["epoch"], curve["error"], color=ink, linestyle="--", linewidth=0.9)
             right.plot(curve["epoch"], curve["primal"], color=ink, label=title)
             right.plot(curve["epoch"], curve["dual"], color=ink, linestyle="--", linewidth=0.9)
-        for (title, value), ink in zip(
-            (levels or {}).items(), ("#888888", "#BB7700"), strict=False
-        ):
+        for (title, value), ink in zip((levels or {}).items(), _LEVEL_COLOURS, strict=False):
             left.axhline(value, color=ink, linestyle=":", label=title)
         left.set(title="(a) Mean SSIM distance: solid orthonormal basis, dashed as published")
         right.set(title="(b) Residuals: solid primal ‖U − V‖, dashed dual ρ‖V − V′‖", yscale="log")
@@ -181,28 +198,28 @@ def convergence(
 
 
 def encoded(figure: Figure, form: str) -> bytes:
-    """Give a figure as the bytes of a PNG or SVG file; the same figure gives the same bytes."""
+    """Return a figure as the bytes of a PNG or SVG file; the same figure gives the same bytes."""
+    # The date of an SVG file and the version in a PNG file would differ from run to run.
+    metadata = {"Date": None} if form == "svg" else {"Software": None}
     stream = io.BytesIO()
     with _styled():
-        figure.savefig(
-            stream, format=form, metadata={"Date": None} if form == "svg" else {"Software": None}
-        )
+        figure.savefig(stream, format=form, metadata=metadata)
     return stream.getvalue()
 
 
 def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
-    """Write a figure as PNG and SVG, each whole or not at all."""
+    """Save a figure as PNG and SVG, each completely or not at all, and return the two paths."""
     _lay_out(figure)
-    written = []
-    for form in ("png", "svg"):
-        written.append(folder / f"{name}.{form}")
-        with files.replacing(written[-1]) as stream:
+    png = folder / f"{name}.png"
+    svg = folder / f"{name}.svg"
+    for path, form in ((png, "png"), (svg, "svg")):
+        with files.replacing(path) as stream:
             stream.write(encoded(figure, form))
-    return written[0], written[1]
+    return png, svg
 
 
 def _lay_out(figure: Figure) -> None:
-    """Give everything its place, once: with an engine in charge each file would be drawn twice."""
+    """Compute the layout once; with a layout engine, each file would be drawn twice."""
     engine = figure.get_layout_engine()
     if engine is not None:
         with _styled():
@@ -210,12 +227,12 @@ def _lay_out(figure: Figure) -> None:
             figure.set_layout_engine(None)
 
 
-# --- parts --------------------------------------------------------------------------------------------------
+# --- parts -------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
 def _styled() -> Iterator[None]:
-    """Draw in our style, whatever the user's own settings of matplotlib say."""
+    """Apply the style of the report instead of the user's own matplotlib settings."""
     from matplotlib import style
 
     with style.context(["default", _STYLE]):
@@ -233,39 +250,59 @@ def _canvas(rows: int, columns: int, height: float) -> tuple[Figure, list[Axes]]
 def _grid(
     rows: int, columns: int, shape: tuple[int, ...], *, note: bool = True
 ) -> tuple[Figure, list[Axes]]:
-    """Make room for pictures of a shape; places that are not used stay empty."""
-    cell = WIDTH / columns
-    figure, axes = _canvas(
-        rows, columns, rows * (cell * shape[0] / shape[1] + (0.42 if note else 0.26))
-    )
+    """Return axes for pictures of a shape (height, width); those that are not used stay empty."""
+    picture_height = WIDTH / columns * shape[0] / shape[1]
+    text_height = 0.42 if note else 0.26
+    figure, axes = _canvas(rows, columns, rows * (picture_height + text_height))
     for each in axes:
         each.set_axis_off()
     return figure, axes
 
 
-def _picture(
+def _rows(count: int, columns: int) -> int:
+    """Return the number of rows that `count` panels need."""
+    return -(-count // columns)
+
+
+def _draw_picture(
     axes: Axes, picture: NDArray[Any], title: str, note: str = "", labels: Sequence[str] = ()
 ) -> None:
-    """Show a picture in [0, 1] with a title, a note below and the letters of its classes in a corner."""
+    """Draw a picture in [0, 1] with a title, a note below, and the letters of its labels on it."""
     axes.imshow(np.clip(picture, 0, 1), cmap="gray", vmin=0, vmax=1, interpolation="none")
     axes.set_axis_on()
     axes.set(xticks=[], yticks=[], xlabel=note)
     axes.set_title(title, loc="left", pad=3)
     for place, label in enumerate(labels):
         axes.text(
-            0.035 + 0.115 * place, 0.955, letter(label), transform=axes.transAxes, ha="left", va="top",
-            fontsize=7.5, fontweight="bold", fontfamily="monospace", color="black", bbox=_chip(label),
-        )  # fmt: skip
+            0.035 + 0.115 * place,
+            0.955,
+            letter(label),
+            transform=axes.transAxes,
+            ha="left",
+            va="top",
+            fontsize=7.5,
+            fontweight="bold",
+            fontfamily="monospace",
+            color="black",
+            bbox={
+                "boxstyle": "square,pad=0.2",
+                "edgecolor": "black",
+                "linewidth": 0.4,
+                "facecolor": colour(label),
+            },
+        )
 
 
-def _chip(label: str) -> dict[str, Any]:
-    """Frame a letter in the colour of its class."""
-    look = {"boxstyle": "square,pad=0.2", "edgecolor": "black", "linewidth": 0.4}
-    return {**look, "facecolor": colour(label)}
+def _draw_reconstruction(
+    axes: Axes, model: Model, picture: NDArray[Any], title: str, labels: Sequence[str]
+) -> None:
+    reconstruction = model.reconstruct(picture)
+    similarity = float(ssim.ssim_map(picture, reconstruction).mean())
+    _draw_picture(axes, reconstruction, title, f"SSIM {similarity:.3f}", labels)
 
 
-def _similarities(cell: Axes, dataset: Dataset, place: str) -> None:
-    """Plot SSIM against MSE, one line per kind, in a place as large as a picture's."""
+def _draw_similarities(cell: Axes, dataset: Dataset, place: str) -> None:
+    """Plot SSIM against MSE, a line for each distortion, in a panel of the size of a picture."""
     rows, columns = dataset.reference.shape
     cell.set_box_aspect(rows / columns)
     cell.set_title(f"({place}) SSIM at equal MSE", loc="left", pad=3)
@@ -273,20 +310,27 @@ def _similarities(cell: Axes, dataset: Dataset, place: str) -> None:
     ends: dict[str, tuple[float, float]] = {}
     for label in dataset.classes[1:]:
         found = [
-            (entry.achieved_mse, _alike(dataset, index))
+            (entry.achieved_mse, _similarity(dataset, index))
             for index, entry in enumerate(dataset.entries)
             if entry.label == label
         ]
-        errors, alike = zip(*sorted(found), strict=True)
-        axes.plot(errors, alike, color=colour(label), linewidth=1.6)
-        ends[label] = (errors[-1], alike[-1])
+        errors, similarities = zip(*sorted(found), strict=True)
+        axes.plot(errors, similarities, color=colour(label), linewidth=1.6)
+        ends[label] = (errors[-1], similarities[-1])
+    # The letters at the ends of the lines are placed from top to bottom, so far apart that they do
+    # not overlap.
     below = 2.0
     for label, (error, height) in sorted(ends.items(), key=lambda item: -item[1][1]):
-        below = min(height, below - 0.065)  # letters do not lie on one another
+        below = min(height, below - 0.065)
         axes.annotate(
-            letter(label), (error, below), (4, 0), textcoords="offset points",
-            va="center", fontweight="bold", annotation_clip=False,
-        )  # fmt: skip
+            letter(label),
+            (error, below),
+            (4, 0),
+            textcoords="offset points",
+            va="center",
+            fontweight="bold",
+            annotation_clip=False,
+        )
     axes.set(ylim=(0, 1))
     axes.set_xlim(left=0)
     cell.text(0.55, -0.02, "MSE", transform=cell.transAxes, ha="center", va="top")
@@ -294,14 +338,15 @@ def _similarities(cell: Axes, dataset: Dataset, place: str) -> None:
     axes.grid(color="#DDDDDD", linewidth=0.5)
 
 
-def _matrix(axes: Axes, counts: NDArray[np.int64], classes: Sequence[str]) -> None:
-    """Draw one confusion matrix: the shade is the share of the row, the number counts pictures."""
+def _draw_matrix(axes: Axes, counts: NDArray[np.int64], classes: Sequence[str]) -> None:
+    """Draw a confusion matrix: the shade is the share of the row, the number counts pictures."""
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     axes.pcolormesh(shares, cmap="Blues", vmin=0, vmax=1, edgecolors="#DDDDDD", linewidth=0.5)
     axes.set_aspect("equal")
     axes.invert_yaxis()
     for row, column in zip(*np.nonzero(counts), strict=True):
-        ink, text = "white" if shares[row, column] > 0.55 else "black", str(counts[row, column])
+        ink = "white" if shares[row, column] > 0.55 else "black"
+        text = str(counts[row, column])
         axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=6.5, color=ink)
     names = [letter(label) for label in (*classes, UNDECIDED_LABEL)]
     axes.set_xticks(np.arange(len(names)) + 0.5, names)
@@ -310,12 +355,13 @@ def _matrix(axes: Axes, counts: NDArray[np.int64], classes: Sequence[str]) -> No
 
 
 def _nearest(dataset: Dataset, label: str, level: float) -> int:
-    """Give the picture of a label whose MSE is nearest to a level."""
-    found = [index for index, name in enumerate(dataset.labels) if name == label]
-    return min(found, key=lambda index: abs(dataset.entries[index].achieved_mse - level))
+    """Return the index of the picture with this label whose MSE is nearest to a level."""
+    indices = [index for index, name in enumerate(dataset.labels) if name == label]
+    return min(indices, key=lambda index: abs(dataset.entries[index].achieved_mse - level))
 
 
-def _alike(dataset: Dataset, index: int) -> float:
+def _similarity(dataset: Dataset, index: int) -> float:
+    """Return the mean SSIM of a picture with the reference."""
     return float(ssim.ssim_map(dataset.reference, dataset.pictures[index]).mean())
 
 

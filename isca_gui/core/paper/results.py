@@ -1,4 +1,4 @@
-"""What the reproduction finds, as frozen values that go to JSON and back, and how they are scored."""
+"""The results of the reproduction: frozen records that can be stored as JSON, and their scores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CURVES = ("epoch", "error", "objective", "primal", "dual")
 
 @dataclass(frozen=True)
 class Confusion:
-    """Leave-one-out: pictures of each true class (rows) by verdict (columns, undecided last)."""
+    """Leave-one-out: pictures counted by class (rows) and verdict (columns, undecided last)."""
 
     classes: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
@@ -33,73 +33,85 @@ class Confusion:
 
     @classmethod
     def of(cls, found: LeaveOneOut) -> Confusion:
-        """Take what `evaluation.leave_one_out` gives."""
+        """Return the matrix of what `evaluation.leave_one_out` found."""
         counts = tuple(tuple(map(int, row)) for row in found.confusion)
         return cls(found.classes, counts, found.accuracy, found.block_accuracy, dict(found.recall))
 
 
 @dataclass(frozen=True)
 class TrialResult:
-    """How one test picture was recognised; `shares` are of all blocks, `top_two` the likeliest labels."""
+    """How one test picture was recognised.
 
-    image: int  # 1 … 12 as in the paper
+    `shares` are shares of all blocks; `top_two` are the two most likely labels.
+    """
+
+    image: int  # 1 to 12 as in the paper
     verdict: str
     shares: Mapping[str, float]
     top_two: tuple[str, ...]
 
     @classmethod
     def by_votes(cls, image: int, verdict: Verdict) -> TrialResult:
-        """Rank by votes alone as the paper does; undecided blocks are a party of their own."""
+        """Return the result with labels ranked by votes alone, as in the paper.
+
+        Undecided blocks count as votes for a label of their own.
+        """
         ranked = sorted(verdict.shares, key=lambda name: -verdict.shares[name])
         voted = tuple(name for name in ranked if verdict.shares[name] > 0)
         return cls(image, verdict.label, dict(verdict.shares), voted[:2])
 
     @classmethod
     def by_evidence(cls, image: int, verdict: Verdict) -> TrialResult:
-        """Take what the program says by itself."""
+        """Return the result with labels ranked by the program's own evidence rule."""
         return cls(image, verdict.label, dict(verdict.shares), verdict.top_two)
 
     @property
     def votes(self) -> tuple[Vote, ...]:
-        """The top two with their shares."""
+        """The two most likely labels with their shares."""
         return tuple(Vote(100 * self.shares.get(name, 0.0), (name,)) for name in self.top_two)
 
 
 @dataclass(frozen=True)
 class Score:
-    """How many of the test pictures came out right."""
+    """How many of the test pictures were recognised."""
 
-    singles: int  # one distortion: the first is it
+    singles: int  # one distortion, in the first place
     of_singles: int
-    first_of_pair: int  # two distortions: the first is one of them
-    both_of_pair: int  # and both are the first two
+    first_of_pair: int  # two distortions, one of them in the first place
+    both_of_pair: int  # two distortions, both in the first two places
     of_pairs: int
 
 
 @dataclass(frozen=True)
 class MethodResult:
-    """All that one method gave, `published` as in the paper and `extended` as the program works by itself."""
+    """All results of one method.
+
+    `published` uses the paper's descriptor and rule, `extended` those of this program. `curves`
+    holds a number per epoch for each name in CURVES. `reconstruction` is the SSIM of each test
+    picture with its reconstruction; it is empty for kernel methods, which cannot reconstruct.
+    """
 
     key: str
     settings: Mapping[str, Any]
     end: str
-    curves: Mapping[str, tuple[float, ...]]  # see CURVES; one number per epoch
+    curves: Mapping[str, tuple[float, ...]]
     published: Confusion
     extended: Confusion
     published_tests: tuple[TrialResult, ...]
     extended_tests: tuple[TrialResult, ...]
-    reconstruction: tuple[
-        float, ...
-    ]  # SSIM of each test picture with its reconstruction; none for kernels
+    reconstruction: tuple[float, ...]
 
     @property
     def title(self) -> str:
-        """The name for people."""
+        """The name of the method in tables and figures."""
         return TITLES[self.key]
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> MethodResult:
-        """Undo `asdict` after a journey through JSON; raises KeyError, TypeError or ValueError."""
+        """Return the result that `asdict` and JSON have stored.
+
+        Raises KeyError, TypeError or ValueError if the document is damaged.
+        """
         return cls(
             key=document["key"],
             settings=document["settings"],
@@ -107,28 +119,34 @@ class MethodResult:
             curves={name: tuple(map(float, document["curves"][name])) for name in CURVES},
             published=_confusion(document["published"]),
             extended=_confusion(document["extended"]),
-            published_tests=tuple(map(_answer, document["published_tests"])),
-            extended_tests=tuple(map(_answer, document["extended_tests"])),
+            published_tests=tuple(map(_trial, document["published_tests"])),
+            extended_tests=tuple(map(_trial, document["extended_tests"])),
             reconstruction=tuple(map(float, document["reconstruction"])),
         )
 
 
 def _confusion(document: Mapping[str, Any]) -> Confusion:
-    counts = tuple(tuple(map(int, row)) for row in document["counts"])
-    figures = (float(document["accuracy"]), float(document["block_accuracy"]))
-    return Confusion(tuple(document["classes"]), counts, *figures, dict(document["recall"]))
+    return Confusion(
+        classes=tuple(document["classes"]),
+        counts=tuple(tuple(map(int, row)) for row in document["counts"]),
+        accuracy=float(document["accuracy"]),
+        block_accuracy=float(document["block_accuracy"]),
+        recall=dict(document["recall"]),
+    )
 
 
-def _answer(document: Mapping[str, Any]) -> TrialResult:
-    shares = {str(name): float(share) for name, share in document["shares"].items()}
+def _trial(document: Mapping[str, Any]) -> TrialResult:
     return TrialResult(
-        int(document["image"]), document["verdict"], shares, tuple(document["top_two"])
+        image=int(document["image"]),
+        verdict=document["verdict"],
+        shares={str(name): float(share) for name, share in document["shares"].items()},
+        top_two=tuple(document["top_two"]),
     )
 
 
 @dataclass(frozen=True)
-class Probe:
-    """A test picture; what is NaN in a picture that cannot be made is None here."""
+class TrialPicture:
+    """A test picture; the figures of one that cannot be made are None."""
 
     image: int
     label: str
@@ -140,60 +158,66 @@ class Probe:
 
     @property
     def letters(self) -> str:
-        """The paper's letters of what is in it."""
+        """The paper's letters of its distortions."""
         return letter(self.label)
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """Everything that the reproduction found."""
+    """All results of the reproduction."""
 
     name: str
     plan: Plan
     dataset: Dataset
-    digest: str  # of the reference
-    tests: tuple[Probe, ...]
+    digest: str  # SHA-256 of the reference
+    tests: tuple[TrialPicture, ...]
     methods: tuple[MethodResult, ...]
     seconds: Mapping[str, float]
 
 
 def score(tops: Mapping[int, Sequence[tuple[str, ...]]]) -> Score:
-    """Count what is right, given the labels of the first and second place of each test picture."""
-    singles = pairs = right = first = both = 0
+    """Return the score, given the labels in the first and second place for each test picture."""
+    singles = of_singles = first_of_pair = both_of_pair = of_pairs = 0
     for image, places in tops.items():
         parts = set(TEST_LABELS[image - 1].split("+"))
-        leading = set(places[0]) if places else set()
+        first = set(places[0]) if places else set()
         if len(parts) == 1:
-            singles, right = singles + 1, right + (leading == parts)
-            continue
-        pairs, first = pairs + 1, first + bool(leading & parts)
-        both += set().union(*map(set, places[:2])) >= parts
-    return Score(right, singles, first, both, pairs)
+            of_singles += 1
+            singles += first == parts
+        else:
+            of_pairs += 1
+            first_of_pair += bool(first & parts)
+            both_of_pair += set().union(*places[:2]) >= parts
+    return Score(singles, of_singles, first_of_pair, both_of_pair, of_pairs)
 
 
-def score_of(answers: Sequence[TrialResult]) -> Score:
-    """Score a method's answers; labels tied for the first place share it, which is no verdict."""
-    return score({answer.image: _places(answer) for answer in answers})
+def score_of(trials: Sequence[TrialResult]) -> Score:
+    """Return the score of a method's answers."""
+    return score({trial.image: _places(trial) for trial in trials})
 
 
-def _places(answer: TrialResult) -> list[tuple[str, ...]]:
-    tied = answer.verdict == UNDECIDED_LABEL and UNDECIDED_LABEL not in answer.top_two[:1]
-    return [answer.top_two] if tied else [(name,) for name in answer.top_two]
+def _places(trial: TrialResult) -> list[tuple[str, ...]]:
+    # If the verdict is undecided although a class leads, two classes are tied and share the first
+    # place.
+    tied = trial.verdict == UNDECIDED_LABEL and UNDECIDED_LABEL not in trial.top_two[:1]
+    return [trial.top_two] if tied else [(name,) for name in trial.top_two]
 
 
 def printed_score(key: str) -> Score | None:
-    """Score what the paper prints for a method; None where it prints nothing."""
+    """Return the score of what the paper prints for a method, or None if it prints nothing."""
     if key not in PRINTED:
         return None
-    return score(
-        {image: [v.labels for v in votes] for image, votes in enumerate(PRINTED[key], start=1)}
-    )
+    places = {
+        image: [vote.labels for vote in votes] for image, votes in enumerate(PRINTED[key], start=1)
+    }
+    return score(places)
 
 
 def document(findings: Findings) -> dict[str, Any]:
-    """Give the content of `results.json`; all that differs between two runs stands under `seconds`."""
-    made, spec = findings.dataset, findings.plan.dataset
-    height, width = made.reference.shape
+    """Return the content of `results.json`; only `seconds` differs from run to run."""
+    dataset = findings.dataset
+    spec = findings.plan.dataset
+    height, width = dataset.reference.shape
     return {
         "schema": SCHEMA,
         "program": f"ISCA Studio {isca_gui.__version__}",
@@ -203,58 +227,62 @@ def document(findings: Findings) -> dict[str, Any]:
         "height": height,
         "reference_sha256": findings.digest,
         "dataset": {
-            "pictures": len(made.entries),
-            "classes": dict(Counter(made.labels)),
+            "pictures": len(dataset.entries),
+            "classes": dict(Counter(dataset.labels)),
             "kinds": list(spec.kinds),
             "levels": list(spec.levels),
             "seed": spec.seed,
-            "unreachable": [asdict(missed) for missed in made.unreachable],
+            "unreachable": [asdict(missed) for missed in dataset.unreachable],
         },
         "tests": [{**asdict(test), "letters": test.letters} for test in findings.tests],
-        "methods": [_method(found) for found in findings.methods],
+        "methods": [_method(result) for result in findings.methods],
         "paper": {key: _printed(key) for key in PRINTED},
         "seconds": {name: round(seconds, 3) for name, seconds in findings.seconds.items()},
     }
 
 
-def _method(found: MethodResult) -> dict[str, Any]:
+def _method(result: MethodResult) -> dict[str, Any]:
     return {
-        "key": found.key,
-        "title": found.title,
-        "settings": dict(found.settings),
-        "end": found.end,
-        "epochs": len(found.curves["epoch"]),
-        "error": found.curves["error"][-1],
-        "objective": found.curves["objective"][-1],
-        "leave_one_out": {"published": asdict(found.published), "extended": asdict(found.extended)},
+        "key": result.key,
+        "title": result.title,
+        "settings": dict(result.settings),
+        "end": result.end,
+        "epochs": len(result.curves["epoch"]),
+        "error": result.curves["error"][-1],
+        "objective": result.curves["objective"][-1],
+        "leave_one_out": {
+            "published": asdict(result.published),
+            "extended": asdict(result.extended),
+        },
         "tests": {
-            "published": [_test_answer(answer) for answer in found.published_tests],
-            "extended": [_test_answer(answer) for answer in found.extended_tests],
+            "published": [_trial_document(trial) for trial in result.published_tests],
+            "extended": [_trial_document(trial) for trial in result.extended_tests],
         },
         "score": {
-            "published": asdict(score_of(found.published_tests)),
-            "extended": asdict(score_of(found.extended_tests)),
+            "published": asdict(score_of(result.published_tests)),
+            "extended": asdict(score_of(result.extended_tests)),
         },
-        "reconstruction_ssim": list(found.reconstruction),
-        "curves": {name: list(values) for name, values in found.curves.items()},
+        "reconstruction_ssim": list(result.reconstruction),
+        "curves": {name: list(values) for name, values in result.curves.items()},
     }
 
 
-def _test_answer(answer: TrialResult) -> dict[str, Any]:
+def _trial_document(trial: TrialResult) -> dict[str, Any]:
     return {
-        "image": answer.image,
-        "verdict": answer.verdict,
+        "image": trial.image,
+        "verdict": trial.verdict,
         "top_two": [
-            {"label": vote.labels[0], "percent": round(vote.percent, 2)} for vote in answer.votes
+            {"label": vote.labels[0], "percent": round(vote.percent, 2)} for vote in trial.votes
         ],
-        "shares": dict(answer.shares),
+        "shares": dict(trial.shares),
     }
 
 
 def _printed(key: str) -> dict[str, Any]:
-    found = printed_score(key)
-    assert found is not None
-    tops = [
-        [{"labels": list(v.labels), "percent": v.percent} for v in votes] for votes in PRINTED[key]
+    score = printed_score(key)
+    assert score is not None
+    top_two = [
+        [{"labels": list(vote.labels), "percent": vote.percent} for vote in votes]
+        for votes in PRINTED[key]
     ]
-    return {"top_two": tops, "score": asdict(found)}
+    return {"top_two": top_two, "score": asdict(score)}

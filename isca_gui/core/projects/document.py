@@ -1,4 +1,4 @@
-"""What a project file says, as frozen dataclasses and as the JSON document that holds them."""
+"""The contents of a project file: frozen dataclasses, and the JSON document that stores them."""
 
 from __future__ import annotations
 
@@ -28,17 +28,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SCHEMA = 2
-_MOST_DEPTH = 20  # of what the view state holds
-_NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}  # JSON has no such numbers
+# How deeply the view state may be nested.
+_MOST_DEPTH = 20
+# JSON has no such numbers, so they are written as text.
+_NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
 
-class Newer(Exception):
-    """The document is of a schema that this program does not know yet."""
+class NewerFormat(Exception):
+    """The document was written by a newer version; the message is the number of its schema."""
 
 
 @dataclass(frozen=True)
 class Stored:
-    """A file or folder of the project: its name inside the project's folder, and its SHA-256."""
+    """A file or folder of a project: its name inside the project's folder, and its SHA-256."""
 
     file: str
     sha256: str
@@ -46,46 +48,50 @@ class Stored:
 
 @dataclass(frozen=True)
 class StoredReference:
-    """The undistorted picture; `path` is where it came from and is not needed to open the project."""
+    """The reference; `path` is its original file, which is not needed to open the project."""
 
     name: str
     path: str | None = None
-    picture: Stored | None = None  # None: not written yet
+    picture: Stored | None = None  # None until it is saved
 
 
 @dataclass(frozen=True, eq=False)
 class StoredRun:
-    """A training that has ended."""
+    """A finished training."""
 
     number: int
     name: str
-    model: Stored | None = None  # None: not written yet
+    model: Stored | None = None  # None until it is saved
     evaluation: LeaveOneOut | None = None
 
 
 @dataclass(frozen=True)
 class StoredTest:
-    """A test picture and the verdict on it, by the run of that number; or why it was refused."""
+    """A test picture and the verdict on it, or the error because of which it was rejected.
+
+    `run` is the number of the run that recognised it. `left_out` is the index of the picture in the
+    training set of that run, if it is one of its training pictures and was recognised without
+    itself.
+    """
 
     number: int
     name: str
     path: str | None = None
-    picture: Stored | None = None  # None: not written yet, or refused
+    picture: Stored | None = None  # None until it is saved, or if it was rejected
     run: int = 0
     truth: str = ""
     verdict: Verdict | None = None
     error: str = ""
-    left_out: int | None = (
-        None  # the run's training picture that this is, recognised as if it were not known
-    )
+    left_out: int | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Project:
-    """All that a person works on, without the large arrays: those are files in `folder`.
+    """Everything the user works on, without the large arrays, which are files in `folder`.
 
-    `view` is any JSON-safe mapping, `layout` base64 text; both belong to whoever shows the project. `schema`
-    is that of the file it was read from. `folder` is not part of the document: it follows from its place.
+    `view` is any mapping that JSON can hold and `layout` is base64 text; both are only stored for
+    the window. `schema` is that of the file the project was read from. `folder` is not part of the
+    document, because it follows from where the document is.
     """
 
     reference: StoredReference | None = None
@@ -100,139 +106,156 @@ class Project:
     folder: str = ""
 
 
-# --- writing ------------------------------------------------------------------------------------------------
+# --- writing -----------------------------------------------------------------------------------
 
 
 def write(project: Project, place: Path) -> str:
-    """Give the document of a project whose file is to stand in the folder `place`."""
-    moved = _moved(project, lambda path: _relative(path, place))
+    """Return the document of a project whose file is written to the folder `place`."""
+    relative = _with_paths(project, lambda path: _relative(path, place))
+    names = [each.name for each in _FIELDS if each.name != "view"]
     document = {
         "schema": SCHEMA,
         "program": f"ISCA Studio {isca_gui.__version__}",
         "files": Path(project.folder).name,
-        **{each.name: _value(getattr(moved, each.name)) for each in _FIELDS if each.name != "view"},
-        "view": _free(project.view),
+        **{name: _to_json(getattr(relative, name)) for name in names},
+        "view": _plain_json(project.view),
     }
     text = json.dumps(document, indent=1, allow_nan=False) + "\n"
-    read(text, place)  # what could not be read again must not be written
+    # A document that could not be read again must not be written.
+    read(text, place)
     return text
 
 
-def _value(value: Any) -> Any:
-    """Turn what a dataclass holds into what JSON holds."""
+def _to_json(value: Any) -> Any:
+    """Convert the value of a field to what JSON can hold."""
     if is_dataclass(value):
-        return {each.name: _value(getattr(value, each.name)) for each in fields(value)}
+        return {each.name: _to_json(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, np.ndarray | np.generic):
-        return _value(value.tolist())
+        return _to_json(value.tolist())
     if isinstance(value, tuple | list):
-        return [_value(item) for item in value]
+        return [_to_json(item) for item in value]
     if isinstance(value, Mapping):
-        return {str(name): _value(item) for name, item in value.items()}
+        return {str(name): _to_json(item) for name, item in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         return str(float(value))
     return value
 
 
 def _relative(path: str, place: Path) -> str:
-    """Give a path as seen from a folder; on another drive it stays as it is."""
+    """Return a path relative to a folder; a path on another drive stays as it is."""
     if path.startswith(samples.PREFIX):
         return path
     try:
         found = Path(os.path.relpath(path, place)).as_posix()
     except ValueError:
         return path
+    # A file whose name begins like that of a sample must not be mistaken for one.
     return f"./{found}" if found.startswith(samples.PREFIX) else found
 
 
 def _absolute(path: str, place: Path) -> str:
-    return path if path.startswith(samples.PREFIX) else os.path.normpath(os.path.join(place, path))
+    if path.startswith(samples.PREFIX):
+        return path
+    return os.path.normpath(os.path.join(place, path))
 
 
-def _moved(project: Project, change: Callable[[str], str]) -> Project:
-    """Change the paths that pictures came from."""
+def _with_paths(project: Project, change: Callable[[str], str]) -> Project:
+    """Return the project with the original paths of its pictures changed."""
 
-    def path_of(one: Any) -> Any:
-        return one if one is None or one.path is None else replace(one, path=change(one.path))
+    def changed(record: Any) -> Any:
+        if record is None or record.path is None:
+            return record
+        return replace(record, path=change(record.path))
 
     return replace(
-        project, reference=path_of(project.reference), tested=tuple(map(path_of, project.tested))
+        project,
+        reference=changed(project.reference),
+        tested=tuple(map(changed, project.tested)),
     )
 
 
-# --- reading ------------------------------------------------------------------------------------------------
+# --- reading -----------------------------------------------------------------------------------
 
 
 def read(text: str, place: Path) -> Project:
-    """Read and check a document that stands in the folder `place`; ValueError or its like if it is wrong."""
+    """Return the project of a document in the folder `place`.
+
+    A damaged document raises ValueError, KeyError, TypeError or the like.
+    """
     document = json.loads(text, parse_constant=refuse_constant, object_pairs_hook=_object)
     if type(document) is not dict:
-        raise Fault("it is no document")
+        raise Fault("it is not a project document")
     schema = document.get("schema")
     if type(schema) is not int or schema < 1:
-        raise Fault("its format has no number")
+        raise Fault("the number of its format is missing")
     if schema > SCHEMA:
-        raise Newer(str(schema))
+        raise NewerFormat(str(schema))
     for step in range(schema, SCHEMA):
         document = UPGRADES[step](document)
     if set(document) != {"schema", "program", "files", *(each.name for each in _FIELDS)}:
-        raise Fault("it lacks something or says too much")
+        raise Fault("it has missing or unknown fields")
     folder = document["files"]
     if not isinstance(document["program"], str) or not isinstance(folder, str):
-        raise Fault("it does not name the program or its files")
+        raise Fault("it does not name its program or its files")
     if folder in ("", ".", "..") or re.search(r"[\x00/\\]", folder):
         raise Fault("its files are not in a folder beside it")
-    os.fsencode(folder)  # fails where no folder can have such a name
+    # This fails if the file system cannot have a folder of that name.
+    os.fsencode(folder)
     values = {each.name: _read(str(each.type), document[each.name], each.name) for each in _FIELDS}
     project = Project(**values, schema=schema, folder=str(place / folder))
     _check(project)
-    return _moved(project, lambda path: _absolute(path, place))
+    return _with_paths(project, lambda path: _absolute(path, place))
 
 
 def _from_1(document: dict[str, Any]) -> dict[str, Any]:
-    """Bring in what schema 2 says: which test pictures are training pictures that were left out."""
-    tested = _typed(list)(document.get("tested"), "tested")
-    return document | {
-        "tested": [_typed(dict)(test, "tested") | {"left_out": None} for test in tested]
-    }
+    """Add the field of schema 2: which test pictures are training pictures that were left out."""
+    tests = _checked_type(list)(document.get("tested"), "tested")
+    upgraded = [_checked_type(dict)(test, "tested") | {"left_out": None} for test in tests]
+    return document | {"tested": upgraded}
 
 
-# A document of schema n becomes one of schema n + 1: UPGRADES[n]. They stay for ever.
+# UPGRADES[n] turns a document of schema n into one of schema n + 1. They are never removed, so that
+# every earlier project can be opened.
 UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {1: _from_1}
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise Fault("it says something twice")
+        raise Fault("it has a field twice")
     return found
 
 
 def _read(annotation: str, value: Any, name: str) -> Any:
-    """Read the value of a field by the field's annotation."""
+    """Return the value of a field, read according to the field's annotation."""
     if annotation.endswith(" | None"):
         return None if value is None else _read(annotation.removesuffix(" | None"), value, name)
     if annotation.startswith("tuple["):
         if type(value) is not list:
-            raise Fault(f"{name} is no list")
-        return tuple(_read(annotation[6:-6], item, name) for item in value)
+            raise Fault(f"{name} is not a list")
+        item_annotation = annotation.removeprefix("tuple[").removesuffix(", ...]")
+        return tuple(_read(item_annotation, item, name) for item in value)
     if annotation in _CLASSES:
-        return _made(_CLASSES[annotation], value, name)
+        return _read_dataclass(_CLASSES[annotation], value, name)
     return _READERS[annotation](value, name)
 
 
-def _made(kind: type[Any], value: Any, name: str) -> Any:
-    """Make a dataclass of an object that has all its fields and no others."""
+def _read_dataclass(kind: type[Any], value: Any, name: str) -> Any:
+    """Return a dataclass made from an object that has all its fields and no others."""
     if type(value) is not dict or set(value) != {each.name for each in fields(kind)}:
-        raise Fault(f"{name} lacks something or says too much")
-    return kind(
-        **{each.name: _read(str(each.type), value[each.name], each.name) for each in fields(kind)}
-    )
+        raise Fault(f"{name} has missing or unknown fields")
+    values = {
+        each.name: _read(str(each.type), value[each.name], each.name) for each in fields(kind)
+    }
+    return kind(**values)
 
 
-def _typed(*types: type) -> Callable[[Any, str], Any]:
+def _checked_type(kind: type) -> Callable[[Any, str], Any]:
+    """Return a function that returns values of exactly this type and refuses others."""
+
     def checked(value: Any, name: str) -> Any:
-        if type(value) not in types:
-            raise Fault(f"{name} is not what it should be")
+        if type(value) is not kind:
+            raise Fault(f"{name} has the wrong type")
         return value
 
     return checked
@@ -242,51 +265,50 @@ def _number(value: Any, name: str) -> float:
     if type(value) is str and value in _NOT_FINITE:
         return _NOT_FINITE[value]
     if type(value) not in (int, float) or not math.isfinite(value):
-        raise Fault(f"{name} is no number")
+        raise Fault(f"{name} is not a number")
     return value  # type: ignore[no-any-return]
 
 
 def _numbers(value: Any, name: str) -> dict[str, float]:
-    return {key: _number(item, name) for key, item in _typed(dict)(value, name).items()}
+    items = _checked_type(dict)(value, name).items()
+    return {key: _number(item, name) for key, item in items}
 
 
 def _counts(value: Any, name: str) -> NDArray[np.int64]:
-    whole, listed = _typed(int), _typed(list)
-    rows = [[whole(item, name) for item in listed(row, name)] for row in listed(value, name)]
-    if len({len(row) for row in rows}) > 1 or any(
-        not 0 <= item < 2**53 for row in rows for item in row
-    ):
-        raise Fault(f"{name} is no table of counts")
+    integer = _checked_type(int)
+    sequence = _checked_type(list)
+    rows = [[integer(item, name) for item in sequence(row, name)] for row in sequence(value, name)]
+    has_equal_rows = len({len(row) for row in rows}) <= 1
+    if not has_equal_rows or any(not 0 <= item < 2**53 for row in rows for item in row):
+        raise Fault(f"{name} is not a table of counts")
     return np.array(rows, np.int64)
 
 
-def _free(value: Any, name: str = "view", depth: int = 0) -> Any:
-    """Check what is only passed on: JSON and nothing else. Tuples come back as lists."""
+def _plain_json(value: Any, name: str = "view", depth: int = 0) -> Any:
+    """Return a value after checking that JSON can hold it; tuples become lists."""
     if depth > _MOST_DEPTH:
         raise Fault(f"{name} is nested too deeply")
     if isinstance(value, Mapping):
         if not all(type(key) is str for key in value):
-            raise Fault(f"{name} has a key that is no text")
-        return {key: _free(item, name, depth + 1) for key, item in value.items()}
+            raise Fault(f"{name} has a key that is not text")
+        return {key: _plain_json(item, name, depth + 1) for key, item in value.items()}
     if type(value) in (list, tuple):
-        return [_free(item, name, depth + 1) for item in value]
-    if (
-        value is None
-        or type(value) in (str, bool, int)
-        or (type(value) is float and math.isfinite(value))
-    ):
+        return [_plain_json(item, name, depth + 1) for item in value]
+    if value is None or type(value) in (str, bool, int):
         return value
-    raise Fault(f"{name} holds {type(value).__name__}, which JSON has not")
+    if type(value) is float and math.isfinite(value):
+        return value
+    raise Fault(f"{name} contains {type(value).__name__}, which JSON cannot hold")
 
 
 def _view(value: Any, name: str) -> Any:
-    return _free(_typed(dict)(value, name), name)
+    return _plain_json(_checked_type(dict)(value, name), name)
 
 
 _READERS: dict[str, Callable[[Any, str], Any]] = {
-    "str": _typed(str),
-    "int": _typed(int),
-    "bool": _typed(bool),
+    "str": _checked_type(str),
+    "int": _checked_type(int),
+    "bool": _checked_type(bool),
     "float": _number,
     "Mapping[str, float]": _numbers,
     "Mapping[str, Any]": _view,
@@ -295,21 +317,28 @@ _READERS: dict[str, Callable[[Any, str], Any]] = {
 _CLASSES: dict[str, type[Any]] = {
     kind.__name__: kind
     for kind in (
-        *(Stored, StoredReference, StoredRun, StoredTest),
-        *(DatasetSpec, TrainingSettings, LeaveOneOut, Verdict),
+        Stored,
+        StoredReference,
+        StoredRun,
+        StoredTest,
+        DatasetSpec,
+        TrainingSettings,
+        LeaveOneOut,
+        Verdict,
     )
 }
 _FIELDS = tuple(each for each in fields(Project) if each.name not in ("schema", "folder"))
 
 
-# --- what the parts must have in common ---------------------------------------------------------------------
+# --- checking ----------------------------------------------------------------------------------
 
 
 def _check(project: Project) -> None:
+    """Refuse a project whose parts are not valid or do not fit together."""
     for stored in stored_files(project):
-        _file_name(stored.file, "a file")
+        _check_file_name(stored.file)
         if not re.fullmatch(r"[0-9a-f]{64}", stored.sha256):
-            raise Fault(f"'{stored.file}' has no proper SHA-256")
+            raise Fault(f"the SHA-256 of '{stored.file}' is not valid")
     if project.reference is not None and project.reference.picture is None:
         raise Fault("the reference has no picture")
     for run in project.runs:
@@ -318,43 +347,56 @@ def _check(project: Project) -> None:
         if run.evaluation is not None:
             _check_evaluation(run.evaluation)
     for test in project.tested:
-        if (test.picture is None) != bool(test.error):
-            raise Fault(f"test picture {test.number} has either no picture and no error, or both")
-        if test.left_out is not None and test.left_out < 0:
-            raise Fault(f"test picture {test.number} is no training picture")
-        if test.verdict is not None and UNDECIDED_LABEL not in test.verdict.shares:
-            raise Fault(
-                f"the verdict on test picture {test.number} does not say how many are undecided"
-            )
-    for numbers in ([run.number for run in project.runs], [test.number for test in project.tested]):
-        if len(set(numbers)) < len(numbers) or min(numbers, default=1) < 1:
-            raise Fault("a number is there twice or below 1")
-    for path in [project.reference, *project.tested]:
-        if path is not None and path.path is not None and (not path.path or "\0" in path.path):
-            raise Fault("a picture comes from a path that cannot be")
+        _check_test(test)
+    _check_numbers([run.number for run in project.runs])
+    _check_numbers([test.number for test in project.tested])
+    if project.reference is not None:
+        _check_path(project.reference.path)
     base64.b64decode(project.layout, validate=True)
+
+
+def _check_test(test: StoredTest) -> None:
+    if (test.picture is None) != bool(test.error):
+        raise Fault(f"test picture {test.number} has neither a picture nor an error, or both")
+    if test.left_out is not None and test.left_out < 0:
+        raise Fault(f"the training picture of test picture {test.number} is not valid")
+    if test.verdict is not None and UNDECIDED_LABEL not in test.verdict.shares:
+        raise Fault(f"the verdict on test picture {test.number} lacks the undecided blocks")
+    _check_path(test.path)
+
+
+def _check_numbers(numbers: list[int]) -> None:
+    if len(set(numbers)) < len(numbers) or min(numbers, default=1) < 1:
+        raise Fault("a number is used twice or is less than 1")
+
+
+def _check_path(path: str | None) -> None:
+    if path is not None and (not path or "\0" in path):
+        raise Fault("the path of a picture is not valid")
 
 
 def _check_evaluation(evaluation: LeaveOneOut) -> None:
     count = len(evaluation.classes)
     if count < 1 or evaluation.confusion.shape != (count, count + 1):
-        raise Fault("an evaluation's table does not fit its classes")
-    named = {*evaluation.classes} == set(evaluation.recall)
-    if len(evaluation.verdicts) != evaluation.confusion.sum() or not named:
-        raise Fault("an evaluation's parts do not fit each other")
+        raise Fault("the table of an evaluation does not match its classes")
+    has_same_classes = set(evaluation.classes) == set(evaluation.recall)
+    if len(evaluation.verdicts) != evaluation.confusion.sum() or not has_same_classes:
+        raise Fault("the parts of an evaluation do not match each other")
 
 
-def _file_name(name: Any, what: str) -> str:
-    """Refuse what does not lie inside the project's folder on every system."""
-    parts = PurePosixPath(name).parts if isinstance(name, str) else ()
-    sound = parts and "/".join(parts) == name and not any(part.startswith(".") for part in parts)
-    if not sound or re.search(r'[\x00-\x1f\\:*?"<>|\ud800-\udfff]', name):
-        raise Fault(f"{what} has a name that cannot be")
-    return str(name)
+def _check_file_name(name: str) -> None:
+    """Refuse a name that, on some system, is not valid or leads out of the project's folder."""
+    parts = PurePosixPath(name).parts
+    is_inside = "/".join(parts) == name and not any(part.startswith(".") for part in parts)
+    if not parts or not is_inside or re.search(r'[\x00-\x1f\\:*?"<>|\ud800-\udfff]', name):
+        raise Fault("the name of a file is not valid")
 
 
 def stored_files(project: Project) -> list[Stored]:
-    """List all files and folders that a project consists of, each once."""
-    found = [project.reference.picture if project.reference is not None else None, project.dataset]
-    found += [run.model for run in project.runs] + [test.picture for test in project.tested]
+    """Return all files and folders of a project, each once."""
+    found = [project.dataset]
+    if project.reference is not None:
+        found.insert(0, project.reference.picture)
+    found += [run.model for run in project.runs]
+    found += [test.picture for test in project.tested]
     return list(dict.fromkeys(stored for stored in found if stored is not None))

@@ -1,4 +1,4 @@
-"""The paper in one command: what is written, that it agrees with itself, and that it can be interrupted."""
+"""The reproduction of the paper: its files, their agreement, and interruption."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ import pytest
 from PIL import Image
 
 from isca_gui import cli
-from isca_gui.cli import reproduce
+from isca_gui.cli import reproduce as command
 from isca_gui.core.distortion.distortions import DISTORTIONS
-from isca_gui.core.paper import plan as paper_plan
+from isca_gui.core.paper import plan, stage_cache
 from isca_gui.core.paper import reproduce as paper
-from isca_gui.core.paper import results as paper_results
-from isca_gui.core.paper import stage_cache as paper_work
+from isca_gui.core.paper import results as records
 from isca_gui.core.paper.stage_cache import PaperError
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
@@ -34,14 +33,25 @@ if TYPE_CHECKING:
 
     from isca_gui.core.progress import Progress
 
-KEYS = [method.key for method in paper_plan.METHODS]
+KEYS = [method.key for method in plan.METHODS]
 FIGURES = {
-    *("fig1-training-set", "fig2-bases", "fig3-confusion", "fig3-confusion-extended"),
-    *("fig4-test-set", "fig5-reconstructions", "fig6-convergence"),
+    "fig1-training-set",
+    "fig2-bases",
+    "fig3-confusion",
+    "fig3-confusion-extended",
+    "fig4-test-set",
+    "fig5-reconstructions",
+    "fig6-convergence",
 }
 TABLES = {
-    *("summary", "table1", "tests", "confusion-published", "confusion-extended"),
-    *("convergence", "reconstruction", "seconds"),
+    "summary",
+    "table1",
+    "tests",
+    "confusion-published",
+    "confusion-extended",
+    "convergence",
+    "reconstruction",
+    "seconds",
 }
 
 
@@ -73,15 +83,14 @@ def table(whole: tuple[paper.Results, list[Progress]], name: str) -> list[dict[s
         return list(csv.DictReader(stream))
 
 
-# --- what is written ---------------------------------------------------------------------------------------
+# --- what is written ---------------------------------------------------------------------------
 
 
 def test_everything_is_there(whole: tuple[paper.Results, list[Progress]]) -> None:
     results, _ = whole
     folder = results.report.parent
-    assert {path.name for path in folder.iterdir()} == {
-        *("report.html", "results.json", "figures", "tables", "work")
-    }
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"report.html", "results.json", "figures", "tables", "work"}
     drawn = {path.name for path in (folder / "figures").iterdir()}
     assert drawn == {f"{name}.{form}" for name in FIGURES for form in ("png", "svg")}
     assert {path.stem for path in (folder / "tables").iterdir()} == TABLES
@@ -134,15 +143,18 @@ def test_the_report_needs_nothing_else(whole: tuple[paper.Results, list[Progress
 
 def test_the_report_says_what_differs_and_why(whole: tuple[paper.Results, list[Progress]]) -> None:
     text = Page(whole[0].report.read_text("utf-8")).text
-    for word in (
+    for words in (
         "Contrast is stretched",
         "one distortion only",
         "JPEG tables",
         "ties are undecided",
+        "orthonormalised",
+        "random subspace",
+        "shortened run",
+        "sample:camera",
+        "128×128",
     ):
-        assert word in text
-    for word in ("orthonormalised", "random subspace", "shortened run", "sample:camera", "128×128"):
-        assert word in text
+        assert words in text
     assert all(row.title in text for row in DISTORTIONS.values())
     assert "nan" not in text.lower().replace("lena", "").split()
     assert "None" not in text
@@ -150,11 +162,21 @@ def test_the_report_says_what_differs_and_why(whole: tuple[paper.Results, list[P
 
 def test_results_are_complete_and_in_range(document: dict[str, Any]) -> None:
     assert list(document) == [
-        *("schema", "program", "image", "quick", "width", "height", "reference_sha256"),
-        *("dataset", "tests", "methods", "paper", "seconds"),
+        "schema",
+        "program",
+        "image",
+        "quick",
+        "width",
+        "height",
+        "reference_sha256",
+        "dataset",
+        "tests",
+        "methods",
+        "paper",
+        "seconds",
     ]
     assert [method["key"] for method in document["methods"]] == KEYS
-    assert [test["label"] for test in document["tests"]] == list(paper_plan.TEST_LABELS)
+    assert [test["label"] for test in document["tests"]] == list(plan.TEST_LABELS)
     assert document["dataset"]["pictures"] == 37
     for test in document["tests"]:
         assert test["achieved_mse"] == pytest.approx(500, rel=0.006)
@@ -172,9 +194,8 @@ def test_results_are_complete_and_in_range(document: dict[str, Any]) -> None:
                 assert all(0 <= vote["percent"] <= 100 for vote in answer["top_two"])
         assert all(0 < alike <= 1 for alike in method["reconstruction_ssim"])
         assert bool(method["reconstruction_ssim"]) == (not method["key"].startswith("kernel"))
-    assert set(document["seconds"]) == {
-        *("dataset", "tests"), *(f"{what} {key}" for what in ("train", "recognise") for key in KEYS)
-    }  # fmt: skip
+    stages = {f"{stage} {key}" for stage in ("train", "recognise") for key in KEYS}
+    assert set(document["seconds"]) == {"dataset", "tests"} | stages
 
 
 def test_what_this_picture_must_show(document: dict[str, Any]) -> None:
@@ -183,7 +204,8 @@ def test_what_this_picture_must_show(document: dict[str, Any]) -> None:
     assert isca["objective"] < methods["pca"]["objective"] < random["objective"]
     assert np.mean(isca["reconstruction_ssim"]) > np.mean(random["reconstruction_ssim"])
     luminance = isca["tests"]["published"][2]
-    assert luminance["top_two"][0]["label"] == "undecided"  # never settled by the order of classes
+    # Blocks at the same distance from two classes do not vote for the class that comes first.
+    assert luminance["top_two"][0]["label"] == "undecided"
     for method in document["methods"]:
         assert method["score"]["extended"]["singles"] >= 5
         assert method["score"]["published"]["of_pairs"] == 6
@@ -249,15 +271,16 @@ def test_table_1_holds_what_the_paper_prints(
         ("kernel-isca-sigmoid", 3, 2): (0.2, "G/B"), ("kernel-isca-sigmoid", 10, 2): (19.8, "L"),
     }.items():  # fmt: skip
         assert cells[place] == wanted
-    sums = {
-        key: sum(v for (k, _, _), (v, _) in cells.items() if k == key) for key in paper_plan.PRINTED
-    }
+    sums = {key: sum(v for (k, _, _), (v, _) in cells.items() if k == key) for key in plan.PRINTED}
     assert {key: round(total, 1) for key, total in sums.items()} == {
-        "isca": 1058.8, "kernel-isca-linear": 1065.7, "kernel-isca-rbf": 987.6, "kernel-isca-sigmoid": 989.8
-    }  # fmt: skip
+        "isca": 1058.8,
+        "kernel-isca-linear": 1065.7,
+        "kernel-isca-rbf": 987.6,
+        "kernel-isca-sigmoid": 989.8,
+    }
     letters = {
         key: "".join(cells[key, image, place][1] for place in (1, 2) for image in range(1, 13))
-        for key in paper_plan.PRINTED
+        for key in plan.PRINTED
     }
     assert letters == {
         "isca": "OGOBGJBBGJJJCICJIBGJIBBB",
@@ -266,8 +289,12 @@ def test_table_1_holds_what_the_paper_prints(
         "kernel-isca-sigmoid": "CGLBIJGLLGLJIIG/BJCCBBGLGB",
     }
     assert document["paper"]["isca"]["score"] == {
-        "singles": 3, "of_singles": 6, "first_of_pair": 5, "both_of_pair": 1, "of_pairs": 6
-    }  # fmt: skip
+        "singles": 3,
+        "of_singles": 6,
+        "first_of_pair": 5,
+        "both_of_pair": 1,
+        "of_pairs": 6,
+    }
     text = re.sub(r"<[^>]+>", "", whole[0].report.read_text("utf-8").split("Table 1.")[1])
     assert all(f"{percent:.1f} {letters}" in text for percent, letters in cells.values())
 
@@ -290,15 +317,15 @@ def test_a_picture_that_is_tested_is_not_one_that_was_trained(
     findings = whole[0].findings
     trained = {entry.seed for entry in findings.dataset.entries}
     assert not trained & {test.seed for test in findings.tests}
-    assert paper_plan.TEST_MSE not in findings.plan.dataset.levels
+    assert plan.TEST_MSE not in findings.plan.dataset.levels
 
 
-# --- interruption -------------------------------------------------------------------------------------------
+# --- interruption ------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> NDArray[np.float32]:
-    """Give a small picture, and draw no figures: the figures are looked at above."""
+    """Return a small picture, and draw no figures, which the tests above look at."""
 
     def save(_: object, folder: Path, name: str) -> tuple[Path, Path]:
         paths = folder / f"{name}.png", folder / f"{name}.svg"
@@ -343,23 +370,22 @@ def stop_at(reference: NDArray[np.float32], folder: Path, what: str) -> None:
 
 
 STOPS = (
-    *("looking at what is there", "making the dataset", "saving the dataset", "saving the tests"),
-    *(
-        "ISCA: preparing",
-        "ISCA: training",
-        "ISCA: leaving one out",
-        "kernel ISCA (RBF): leaving one out",
-    ),
-    *(
-        "PCA: preparing",
-        "random subspace: leaving one out",
-        "drawing fig3-confusion",
-        "writing the report",
-    ),
+    "checking for finished stages",
+    "making the dataset",
+    "saving the dataset",
+    "saving the tests",
+    "ISCA: preparing",
+    "ISCA: training",
+    "ISCA: leave-one-out",
+    "kernel ISCA (RBF): leave-one-out",
+    "PCA: preparing",
+    "random subspace: leave-one-out",
+    "drawing fig3-confusion",
+    "writing the report",
 )
 
 
-def test_interrupted_anywhere_it_goes_on(
+def test_interrupted_anywhere_it_continues(
     small: NDArray[np.float32], trained: list[str], tmp_path: Path
 ) -> None:
     straight = run(paper.reproduce(small, tmp_path / "straight", quick=True, threads=1))
@@ -368,19 +394,20 @@ def test_interrupted_anywhere_it_goes_on(
     for what in STOPS:
         stop_at(small, tmp_path / "stopped", what)
         assert not (tmp_path / "stopped/report.html").exists()
-    # Stopped while ISCA was being trained, that one had to begin anew; no other training was done twice.
+    # ISCA was stopped during its training, which had to start again; no other training ran twice.
     results = run(paper.reproduce(small, tmp_path / "stopped", quick=True))
     assert sorted(set(trained)) == sorted(KEYS)
     assert len(trained) <= len(KEYS) + 1
     assert without_seconds(results.results) == without_seconds(straight.results)
     hidden = list((tmp_path / "stopped").rglob(".*"))
-    assert not hidden, "something half-written is left"
+    assert not hidden, "an incomplete file is left behind"
 
     trained.clear()
     before = results.results.read_bytes()
     again = run(paper.reproduce(small, tmp_path / "stopped", quick=True))
     assert not trained
-    assert again.results.read_bytes() == before  # with the seconds of the first time
+    # The seconds are those of the first run.
+    assert again.results.read_bytes() == before
 
 
 def test_what_is_broken_or_altered_is_made_anew(
@@ -398,7 +425,8 @@ def test_what_is_broken_or_altered_is_made_anew(
     model.write_bytes(model.read_bytes()[:-1000])
     assert redo() == ["isca"]
     (work / "pca.json").write_text("{")
-    assert redo() == []  # its model is still there
+    # Its model is still there.
+    assert redo() == []
     altered = work / "kernel-pca-rbf.json"
     altered.write_text(altered.read_text().replace('"accuracy": 0', '"accuracy": 1', 1))
     assert redo() == ["kernel-pca-rbf"]
@@ -406,7 +434,8 @@ def test_what_is_broken_or_altered_is_made_anew(
     content = bytearray(picture.read_bytes())
     content[-200] ^= 0x10
     picture.write_bytes(content)
-    assert redo() == []  # the same dataset again
+    # The dataset is made again, and is the same.
+    assert redo() == []
     (work / "tests/manifest.csv").unlink()
     assert redo() == []
     (work / "dataset.json").write_bytes(b"\xff\xfe")
@@ -426,21 +455,20 @@ def test_another_picture_or_other_settings_take_nothing_over(
     fresh = run(paper.reproduce(other, tmp_path / "fresh", quick=True))
     assert without_seconds(results.results) == without_seconds(fresh.results)
     trained.clear()
-    monkeypatch.setitem(paper_plan._QUICK_EPOCHS, "isca", 3)
+    monkeypatch.setitem(plan._QUICK_EPOCHS, "isca", 3)
     stop_at(other, tmp_path / "both", "drawing fig3-confusion")
     assert trained == ["isca"]
-    assert not results.report.exists(), "it is of other settings than the figures beside it"
+    assert not results.report.exists(), "its settings differ from those of the new figures"
     run(paper.reproduce(other, tmp_path / "both", quick=True))
     assert trained == ["isca"]
     trained.clear()
-    monkeypatch.setattr(
-        paper_work, "_SCHEMA", -1
-    )  # by other arithmetic, as an older program has it
+    # As if the program computed the same stages differently.
+    monkeypatch.setattr(stage_cache, "_SCHEMA", -1)
     run(paper.reproduce(other, tmp_path / "both", quick=True))
     assert sorted(trained) == sorted(KEYS)
 
 
-# --- odd cases ----------------------------------------------------------------------------------------------
+# --- odd cases ---------------------------------------------------------------------------------
 
 
 def test_a_picture_that_cannot_reach_all_levels(small: NDArray[np.float32], tmp_path: Path) -> None:
@@ -484,7 +512,8 @@ def test_a_report_on_another_picture_stays(
     assert {
         path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()
     } == before
-    stop_at(small, tmp_path / "out", "ISCA: preparing")  # its own picture may be done again
+    # The same picture may be reproduced again.
+    stop_at(small, tmp_path / "out", "ISCA: preparing")
 
 
 @pytest.mark.parametrize("content", ["notes.txt", "work/notes.txt"])
@@ -503,19 +532,31 @@ def test_a_folder_with_other_files_is_refused(
 def test_without_its_work_folder_a_finished_reproduction_is_still_ours(
     whole: tuple[paper.Results, list[Progress]], document: dict[str, Any], tmp_path: Path
 ) -> None:
-    """It may be removed then: its own note says so."""
+    """Its README says that the work folder may be deleted then."""
     shutil.copytree(whole[0].report.parent, tmp_path / "out", ignore=shutil.ignore_patterns("work"))
-    assert paper_work.open_folder(tmp_path / "out") == tmp_path / "out"
-    paper_work.check_finished(tmp_path / "out", document["reference_sha256"], True)
+    assert stage_cache.open_folder(tmp_path / "out") == tmp_path / "out"
+    stage_cache.check_finished(tmp_path / "out", document["reference_sha256"], True)
     shutil.rmtree(tmp_path / "out" / "work")
     (tmp_path / "out" / "results.json").write_text('{"program": "another"}')
     with pytest.raises(PaperError, match="holds other files"):
-        paper_work.open_folder(tmp_path / "out")
+        stage_cache.open_folder(tmp_path / "out")
+
+
+def test_a_folder_of_an_earlier_version_is_still_ours(tmp_path: Path) -> None:
+    """The text is that of version 0.1.0 and must not be changed."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "README.txt").write_text(
+        "ISCA Studio keeps here what `isca reproduce` has finished, so that it can go on after an "
+        "interruption.\n"
+        "When report.html is written this folder is no longer needed and may be removed.\n"
+    )
+    (tmp_path / "figures").mkdir()
+    assert stage_cache.open_folder(tmp_path) == tmp_path
 
 
 def test_a_mark_that_is_no_text_is_not_ours(small: NDArray[np.float32], tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
-    (tmp_path / "work" / paper_work._MARK).write_bytes("Fotos für Jürgen".encode("latin-1"))
+    (tmp_path / "work" / stage_cache._MARK).write_bytes("Fotos für Jürgen".encode("latin-1"))
     with pytest.raises(PaperError, match="holds other files"):
         run(paper.reproduce(small, tmp_path, quick=True))
 
@@ -526,8 +567,9 @@ def test_an_empty_work_folder_is_ours_only_alone(
 ) -> None:
     (tmp_path / "work").mkdir()
     (tmp_path / ".hidden").write_text("of the system")
-    assert paper_work.open_folder(tmp_path) == tmp_path  # left by an interruption
-    (tmp_path / "work" / paper_work._MARK).unlink()
+    # An interruption has left it.
+    assert stage_cache.open_folder(tmp_path) == tmp_path
+    (tmp_path / "work" / stage_cache._MARK).unlink()
     (tmp_path / beside).mkdir()
     (tmp_path / beside / "mine.png").write_text("mine")
     with pytest.raises(PaperError, match="holds other files"):
@@ -538,7 +580,7 @@ def test_an_empty_work_folder_is_ours_only_alone(
 def test_a_report_that_does_not_say_what_it_is_on_is_not_replaced(
     small: NDArray[np.float32], tmp_path: Path, results: str | None
 ) -> None:
-    paper_work.open_folder(tmp_path)
+    stage_cache.open_folder(tmp_path)
     (tmp_path / "report.html").write_text("dear to me")
     if results is not None:
         (tmp_path / "results.json").write_text(results)
@@ -549,7 +591,7 @@ def test_a_report_that_does_not_say_what_it_is_on_is_not_replaced(
 
 
 def test_full_settings_are_the_published_ones() -> None:
-    full = paper_plan.plan(quick=False)
+    full = plan.plan(quick=False)
     settings = {method.key: method.settings.resolved() for method in full.methods}
     assert full.dataset.levels == tuple(45.0 * step for step in range(1, 21))
     assert len(full.dataset.kinds) == 6
@@ -562,12 +604,12 @@ def test_full_settings_are_the_published_ones() -> None:
 
 
 def test_scores_count_as_the_paper_prints() -> None:
-    right = paper_results.score(
+    right = records.score(
         {1: [("contrast",)], 4: [("jpeg",), ("blur",)], 7: [("blur",), ("jpeg",)]}
     )
     assert (right.singles, right.of_singles) == (1, 2)
     assert (right.first_of_pair, right.both_of_pair, right.of_pairs) == (1, 0, 1)
-    both = paper_results.score({7: [("gaussian-noise",), ("blur",)], 8: []})
+    both = records.score({7: [("gaussian-noise",), ("blur",)], 8: []})
     assert (both.first_of_pair, both.both_of_pair, both.of_pairs) == (1, 1, 2)
 
 
@@ -575,23 +617,20 @@ def test_labels_with_as_many_blocks_each_win_nothing_by_their_order() -> None:
     shares = {"contrast": 0.4, "jpeg": 0.4, "blur": 0.2}
     for first, second in (("contrast", "jpeg"), ("jpeg", "contrast")):
         tied = [
-            paper_results.TrialResult(image, "undecided", shares, (first, second))
-            for image in (1, 6, 12)
+            records.TrialResult(image, "undecided", shares, (first, second)) for image in (1, 6, 12)
         ]
-        found = paper_results.score_of(tied)
+        found = records.score_of(tied)
         assert (found.singles, found.of_singles) == (0, 2)
         assert (found.first_of_pair, found.both_of_pair) == (1, 1)
-    found = paper_results.score_of(
-        [paper_results.TrialResult(1, "contrast", shares, ("contrast", "jpeg"))]
-    )
+    found = records.score_of([records.TrialResult(1, "contrast", shares, ("contrast", "jpeg"))])
     assert found.singles == 1
-    outvoted = paper_results.TrialResult(
+    outvoted = records.TrialResult(
         7, "undecided", {"undecided": 0.6, "blur": 0.4}, ("undecided", "blur")
     )
-    assert paper_results.score_of([outvoted]).first_of_pair == 0
+    assert records.score_of([outvoted]).first_of_pair == 0
 
 
-# --- the command --------------------------------------------------------------------------------------------
+# --- the command -------------------------------------------------------------------------------
 
 
 def test_the_command(
@@ -612,7 +651,7 @@ def test_the_command(
     assert found["image"] == "my picture.png"
 
 
-def test_an_interrupted_command_says_how_to_go_on(
+def test_an_interrupted_command_says_how_to_continue(
     small: NDArray[np.float32],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -626,12 +665,12 @@ def test_an_interrupted_command_says_how_to_go_on(
     picture, folder = str(tmp_path / "a b.png"), str(tmp_path / "out")
     assert cli.main(["reproduce", picture, "-o", folder, "--quick"]) == cli.STOPPED
     told = capsys.readouterr().err
-    assert f"to go on: isca reproduce '{picture}' -o {folder} --quick" in told
+    assert f"to continue: isca reproduce '{picture}' -o {folder} --quick" in told
     assert (tmp_path / "out/work/isca.isca").exists()
 
 
 def test_a_name_that_is_no_text_can_be_in_a_report() -> None:
-    name = reproduce._called(os.fsdecode(b"/pictures/caf\xe9.png"))
+    name = command._name_in_report(os.fsdecode(b"/pictures/caf\xe9.png"))
     assert name.encode() == b"caf\\udce9.png"
 
 

@@ -1,4 +1,4 @@
-"""A project in one file: it comes back whole, and nothing else is ever written or believed."""
+"""Packed projects: they are unpacked completely, and nothing else is ever written."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ import pytest
 from isca_gui.core.distortion import dataset
 from isca_gui.core.model import training
 from isca_gui.core.progress import run
-from isca_gui.core.projects import packing as project_pack
-from isca_gui.core.projects import project
+from isca_gui.core.projects import packing, project
 from isca_gui.core.projects.document import stored_files
 from isca_gui.core.projects.packing import PACKED, pack, unpack
 from isca_gui.core.projects.project import (
@@ -54,7 +53,7 @@ def packed(saved: Path) -> bytes:
 
 
 def attempt(content: bytes, folder: Path) -> Path:
-    """Take a file apart in a folder of its own."""
+    """Unpack a file in a folder of its own."""
     (folder / f"x{PACKED}").write_bytes(content)
     (folder / "out").mkdir()
     return run(unpack(folder / f"x{PACKED}", folder / "out"))
@@ -133,14 +132,14 @@ def test_a_missing_file_is_told(saved: Path, packed: bytes, tmp_path: Path) -> N
     with pytest.raises(ProjectError, match="No such file"):
         run(pack(document, tmp_path / f"y{PACKED}"))
     assert not (tmp_path / f"y{PACKED}").exists()
-    with pytest.raises(ProjectError, match=r"does not end in"):
+    with pytest.raises(ProjectError, match=r"must end in"):
         run(pack(saved, tmp_path / "y.zip"))
 
 
 def rewritten(
     packed: bytes, change: Callable[[zipfile.ZipInfo], zipfile.ZipInfo | None], *more: str
 ) -> bytes:
-    """Write the archive anew, with entries changed or left out, and others added."""
+    """Return the archive with entries changed or left out, and others added."""
     stream = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(packed)) as old, zipfile.ZipFile(stream, "w") as new:
         for entry in old.infolist():
@@ -169,29 +168,23 @@ def compressed(entry: zipfile.ZipInfo) -> zipfile.ZipInfo:
 @pytest.mark.parametrize(
     "name",
     [
-        *(
-            "../evil",
-            "/evil",
-            "project.files/../../evil",
-            "project.files/./x",
-            "project.files//x",
-            "evil/x",
-        ),
-        *(
-            "project.files\\..\\evil",
-            "C:evil",
-            "project.files/a:b",
-            "project.files/",
-            "project.files/x.",
-            ".",
-        ),
-        *(
-            "other.iscaproj",
-            "notes.txt",
-            "PROJECT.iscaproj",
-            "project.files/..",
-            "project.files/x\n",
-        ),
+        "../evil",
+        "/evil",
+        "project.files/../../evil",
+        "project.files/./x",
+        "project.files//x",
+        "evil/x",
+        "project.files\\..\\evil",
+        "C:evil",
+        "project.files/a:b",
+        "project.files/",
+        "project.files/x.",
+        ".",
+        "other.iscaproj",
+        "notes.txt",
+        "PROJECT.iscaproj",
+        "project.files/..",
+        "project.files/x\n",
     ],
 )
 def test_a_file_that_is_none_of_a_project_is_refused(
@@ -216,15 +209,15 @@ def test_another_kind_of_archive_is_refused(
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"no archive at all" * 100])
 def test_what_is_no_archive_is_refused(content: bytes, tmp_path: Path) -> None:
-    with pytest.raises(ProjectError, match="damaged, or no packed project"):
+    with pytest.raises(ProjectError, match="damaged or is not a packed project"):
         attempt(content, tmp_path)
 
 
 def test_too_many_files_are_refused(
     packed: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(project_pack, "_MOST", 3)
-    with pytest.raises(ProjectError, match="make no sense"):
+    monkeypatch.setattr(packing, "_MOST_FILES", 3)
+    with pytest.raises(ProjectError, match="too many files"):
         attempt(packed, tmp_path)
 
 
@@ -237,19 +230,16 @@ def test_a_folder_or_nothing_is_refused(tmp_path: Path) -> None:
 def test_altered_bytes_are_refused_or_change_nothing(
     saved: Path, packed: bytes, tmp_path: Path
 ) -> None:
-    """Whatever is altered, nothing is written outside, and what is loaded is what was packed."""
+    """Whatever is changed, nothing is written outside, and what is loaded is what was packed."""
     dice = random.Random(4)
     wanted, _ = run(project.load(saved))
     loaded = 0
     for turn in range(MUTANTS):
         content = bytearray(packed)
         for _ in range(dice.choice([1, 1, 3])):
-            # Names and sizes lie at the end: they are altered more often than their share.
-            place = (
-                dice.randrange(len(content) - 3000, len(content))
-                if dice.random() < 0.7
-                else dice.randrange(len(content))
-            )
+            # Names and sizes are at the end, and are changed more often than the rest.
+            first = len(content) - 3000 if dice.random() < 0.7 else 0
+            place = dice.randrange(first, len(content))
             content[place] ^= 1 << dice.randrange(8)
         if dice.random() < 0.1:
             del content[dice.randrange(len(content)) :]

@@ -1,4 +1,4 @@
-"""Project files: exact, repeatable, whole after any kill, and refused with one error where they are wrong."""
+"""Project files: exact, repeatable, complete after any kill, and refused if damaged."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from isca_gui.core.distortion import dataset
-from isca_gui.core.model import model_file as archive
-from isca_gui.core.model import training
+from isca_gui.core.model import model_file, training
 from isca_gui.core.progress import Progress, run
 from isca_gui.core.projects import document as project_document
-from isca_gui.core.projects import folder as project_store
+from isca_gui.core.projects import folder as project_folder
 from isca_gui.core.projects import project
 from isca_gui.core.projects.project import (
     FILES,
@@ -150,7 +149,7 @@ def unstored(found: Project) -> Any:
     )
 
 
-# --- round trip ---------------------------------------------------------------------------------------------
+# --- round trip --------------------------------------------------------------------------------
 
 
 def test_everything_comes_back(work: tuple[Project, Contents], saved: Path) -> None:
@@ -257,7 +256,7 @@ def test_a_copy_of_the_document_keeps_its_files(saved: Path) -> None:
     run(load(copied))
 
 
-# --- missing files ------------------------------------------------------------------------------------------
+# --- missing files -----------------------------------------------------------------------------
 
 
 def test_missing_and_altered_files_are_listed(saved: Path) -> None:
@@ -269,18 +268,18 @@ def test_missing_and_altered_files_are_listed(saved: Path) -> None:
     (folder / stored.dataset.file / "manifest.csv").write_text("file,label\n")
     lost = run(missing(saved))
     assert [(each.what, each.problem) for each in lost] == [
-        ("the dataset", "was altered"),
-        ("the model of ISCA 2", "is not there"),
+        ("the dataset", "has been changed"),
+        ("the model of ISCA 2", "is missing"),
     ]
     with pytest.raises(
-        ProjectError, match=r"(?s)the dataset.*was altered.*ISCA 2.*not there"
+        ProjectError, match=r"(?s)the dataset.*has been changed.*ISCA 2.*is missing"
     ) as raised:
         run(load(saved))
     assert raised.value.missing == lost
     rest, contents = run(load(without(stored, lost)))
     assert set(contents.models) == {3, 4}
     assert rest.dataset is None
-    with pytest.raises(ProjectError, match="not there"):
+    with pytest.raises(ProjectError, match="is missing"):
         run(save(saved, stored))
 
 
@@ -320,7 +319,7 @@ def test_a_document_that_could_not_be_opened_again_is_not_written(
     saved: Path, work: tuple[Project, Contents], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     before = everything(tmp_path)
-    monkeypatch.setattr(project, "_LARGEST", saved.stat().st_size)
+    monkeypatch.setattr(project, "_MOST_BYTES", saved.stat().st_size)
     longer = replace(work[0], view={"run": 2, "zoom": [0.5] * 1000})
     with pytest.raises(ProjectError, match="too large to be opened again"):
         run(save(saved, longer, work[1]))
@@ -336,7 +335,7 @@ def test_a_damaged_file_is_mended_by_saving(saved: Path, work: tuple[Project, Co
     assert everything(saved.parent) == before
 
 
-# --- schemas ------------------------------------------------------------------------------------------------
+# --- schemas -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("schema", FROZEN)
@@ -379,7 +378,8 @@ def test_a_newer_schema_says_so(saved: Path) -> None:
     document = json.loads(saved.read_bytes())
     saved.write_text(json.dumps({"schema": 3, "whatever": document}))
     with pytest.raises(
-        ProjectError, match=r"newer ISCA Studio \(format 3; this one knows up to 2\)"
+        ProjectError,
+        match=r"newer version of ISCA Studio \(format 3; this version reads formats up to 2\)",
     ):
         run(load(saved))
 
@@ -390,7 +390,7 @@ def test_an_older_schema_is_brought_up_to_date(
     document = json.loads(saved.read_bytes())
     document["shown"] = document.pop("view")
     saved.write_text(json.dumps(document))
-    with pytest.raises(ProjectError, match="lacks something or says too much"):
+    with pytest.raises(ProjectError, match="has missing or unknown fields"):
         read(saved)
     monkeypatch.setattr(project_document, "SCHEMA", 3)
 
@@ -406,7 +406,7 @@ def test_an_older_schema_is_brought_up_to_date(
     assert read(saved).schema == 3
 
 
-# --- hostile files ------------------------------------------------------------------------------------------
+# --- hostile files -----------------------------------------------------------------------------
 
 
 def attempt(path: Path, data: bytes) -> Project | None:
@@ -545,23 +545,23 @@ def changed(path: Path, change: Callable[[Any], object]) -> None:
     [
         (lambda d: d["runs"].append(d["runs"][0]), "twice"),
         (lambda d: d["runs"][0].update(model=None), "has no model"),
-        (lambda d: d["runs"][0]["model"].update(file="../x.isca"), "cannot be"),
+        (lambda d: d["runs"][0]["model"].update(file="../x.isca"), "name of a file is not valid"),
         (lambda d: d["runs"][0]["model"].update(sha256="0"), "SHA-256"),
-        (lambda d: d["runs"][0]["evaluation"]["confusion"].pop(), "does not fit its classes"),
-        (lambda d: d["runs"][0]["evaluation"]["verdicts"].pop(), "do not fit each other"),
+        (lambda d: d["runs"][0]["evaluation"]["confusion"].pop(), "does not match its classes"),
+        (lambda d: d["runs"][0]["evaluation"]["verdicts"].pop(), "do not match each other"),
         (lambda d: d["runs"][0]["evaluation"]["confusion"][0].__setitem__(0, -1), "counts"),
         (lambda d: d["reference"].update(picture=None), "no picture"),
         (lambda d: d["reference"].update(path=""), "path"),
         (lambda d: d["tested"][0].update(error="both"), "both"),
         (lambda d: d["tested"][0]["verdict"]["shares"].pop("undecided"), "undecided"),
-        (lambda d: d["tested"][0].update(number=0), "below 1"),
+        (lambda d: d["tested"][0].update(number=0), "less than 1"),
         (lambda d: d["settings"].update(components=0), "components"),
         (lambda d: d["settings"].update(epochs=2.5), "epochs"),
         (lambda d: d["spec"].update(levels=["nan"]), "level"),
-        (lambda d: d["spec"].update(kinds="blur"), "no list"),
+        (lambda d: d["spec"].update(kinds="blur"), "not a list"),
         (lambda d: d.update(files="../other"), "beside it"),
         (lambda d: d.update(files=7), "its files"),
-        (lambda d: d.update(layout="***"), "make no sense"),
+        (lambda d: d.update(layout="***"), "contents are not valid"),
         (lambda d: d.update(view=[]), "view"),
         (lambda d: d.update(dataset="x"), "dataset"),
     ],
@@ -636,14 +636,14 @@ def test_a_pipe_is_not_waited_for(saved: Path) -> None:
     model = next(saved.with_suffix(".files").glob("models/*.isca"))
     model.unlink()
     os.mkfifo(model)
-    assert [each.problem for each in run(missing(saved))] == ["was altered"]
+    assert [each.problem for each in run(missing(saved))] == ["has been changed"]
     saved.unlink()
     os.mkfifo(saved)
     with pytest.raises(ProjectError, match="not a file"):
         read(saved)
 
 
-# --- what cannot be saved -----------------------------------------------------------------------------------
+# --- what cannot be saved ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -654,8 +654,8 @@ def test_a_pipe_is_not_waited_for(saved: Path) -> None:
         (Project(tested=(StoredTest(1, "photo"),)), "photo is neither"),
         (Project(view={"a": object()}), "object"),
         (Project(view={"a": math.nan}), "float"),
-        (Project(view={1: 2}), "no text"),  # type: ignore[dict-item]
-        (Project(layout="é"), "make no sense"),
+        (Project(view={1: 2}), "not text"),  # type: ignore[dict-item]
+        (Project(layout="é"), "contents are not valid"),
         (Project(tested=(StoredTest(1, "a", error="x"), StoredTest(1, "b", error="x"))), "twice"),
     ],
 )
@@ -740,7 +740,7 @@ def test_any_document_comes_back(
     assert project_document.write(found, tmp_path) == text
 
 
-# --- stops and kills ----------------------------------------------------------------------------------------
+# --- stops and kills ---------------------------------------------------------------------------
 
 
 def test_stopped_anywhere_the_old_project_stands(
@@ -801,7 +801,7 @@ def test_stopped_anywhere_a_new_project_leaves_nothing(
 
 
 @pytest.mark.parametrize(
-    "place", [(archive, "save_model"), (files, "write_text"), (project_store, "sha256")]
+    "place", [(model_file, "save_model"), (files, "write_text"), (project_folder, "sha256")]
 )
 def test_a_full_disk_leaves_nothing_of_a_new_project(
     work: tuple[Project, Contents],

@@ -713,7 +713,7 @@ def test_an_invalid_packed_project_is_reported_and_changes_nothing(
     (tmp_path / f"bad{PACKED}").write_bytes(b"PK and nothing more")
     worked.projects.open(tmp_path / f"bad{PACKED}")
     rest(qtbot, worked)
-    assert "no packed project" in errors(worked)[-1]
+    assert "not a packed project" in errors(worked)[-1]
     assert worked.session.stamp == before
     assert worked.projects.path == str(path)
 
