@@ -151,7 +151,8 @@ def _recognise(reference: NDArray[np.float32], model: Model) -> Generator[Progre
     from isca_gui.core.distortion import strength_search
     from isca_gui.core.progress import Progress
     from isca_gui.core.recognition import vote_map_image
-    from isca_gui.core.recognition.recogniser import Recogniser, title
+    from isca_gui.core.recognition.recogniser import Recogniser
+    from isca_gui.core.recognition.verdict import title
 
     recogniser = Recogniser(model)
     figures = ""
