@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # Each command is a module of this package with `add_arguments(parser)` and `run(args)`, which
 # returns the exit code.
 COMMANDS = {
+    "compare": "tell what was done to copies of a picture, with proof and probability",
     "dataset": "make labelled, distorted copies of a picture at exact MSE levels",
     "distort": "distort one picture to an exact MSE",
     "train": "learn a subspace for each block of a dataset and save the model",
@@ -48,6 +49,8 @@ _EXIT_CODES = {
     "isca_gui.core.settings.SettingsError": WRONG_USE,
     "isca_gui.core.solvers.steps.Cancelled": STOPPED,
     "isca_gui.core.model.model_file.ModelFileError": FAILED,
+    "isca_gui.core.compare.pair.ComparisonError": FAILED,
+    "isca_gui.core.compare.trees.ForestError": FAILED,
     "isca_gui.core.distortion.dataset.DatasetError": FAILED,
     "isca_gui.core.pictures.decoding.ImageError": FAILED,
     "isca_gui.core.model.model.NotInvertible": FAILED,

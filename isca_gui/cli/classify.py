@@ -6,8 +6,6 @@ import contextlib
 import csv
 import io
 import json
-import os
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from isca_gui.cli import arguments, printing, targets
@@ -21,7 +19,6 @@ if TYPE_CHECKING:
     from isca_gui.core.recognition.recogniser import Recogniser
     from isca_gui.core.recognition.verdict import Verdict
 
-NAME = "{name}"
 # Sums of shares differ from the exact value by less than this.
 _ROUNDING = 1e-9
 
@@ -46,7 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         type=arguments.file_name,
         help="draw the votes over the picture and save that as this .png file; for several "
-        f"pictures, FILE is a folder or contains {NAME}, which is replaced by each picture's name",
+        f"pictures, FILE is a folder or contains {targets.NAME}, which is replaced by each "
+        "picture's name",
     )
     arguments.add_recognition(parser)
     parser.add_argument(
@@ -87,7 +85,10 @@ def run(args: argparse.Namespace) -> int:
         targets.check_target(args.csv, (".csv",), [args.model, *names])
     recogniser = Recogniser(model_file.load_model(args.model), args.descriptor, args.neighbours)
     labels = _fail_on_labels(args, recogniser)
-    maps = _map_files(args, names) if args.map else {}
+    maps = {}
+    if args.map:
+        inputs = [args.model, *names]
+        maps = targets.files_for("--map", args.map, "-map.png", names, inputs, args.images)
     results = batch.recognise_files(
         recogniser,
         names,
@@ -216,65 +217,6 @@ def _hits(verdict: Verdict, labels: set[str], least: float) -> list[tuple[str, s
 
 
 # --- maps ----------------------------------------------------------------------------------------
-
-
-def _map_files(args: argparse.Namespace, names: list[str]) -> dict[str, str]:
-    """Return the map file of each picture; refuse to replace an input or another map."""
-    from isca_gui.core.pictures import samples
-    from isca_gui.core.settings import SettingsError
-
-    pattern = args.map
-    folder = None
-    if NAME not in pattern and (os.path.isdir(pattern) or not Path(pattern).suffix):
-        folder = pattern
-        pattern = os.path.join(folder, f"{NAME}-map.png")
-    elif NAME not in pattern and len(names) > 1:
-        raise SettingsError(
-            f"--map: for {len(names)} pictures, '{pattern}' must be a folder or contain {NAME}"
-        )
-    inputs = {targets.file_identity(each) for each in (args.model, *map(_input_file, names))}
-    maps: dict[str, str] = {}
-    owners: dict[object, str] = {}
-    for name in dict.fromkeys(names):
-        maps[name] = pattern.replace(NAME, Path(name.removeprefix(samples.PREFIX)).stem)
-        identity = targets.file_identity(maps[name])
-        if identity in inputs:
-            raise SettingsError(
-                f"--map: '{maps[name]}' is also an input; choose other files to write"
-            )
-        owner = owners.setdefault(identity, name)
-        if owner != name:
-            raise SettingsError(f"--map: '{owner}' and '{name}' would share the map {maps[name]}")
-    if folder is not None:
-        os.makedirs(folder, exist_ok=True)
-    _check_map_folders(args, maps)
-    return maps
-
-
-def _check_map_folders(args: argparse.Namespace, maps: dict[str, str]) -> None:
-    """Refuse folders where maps cannot be written, or would be classified the next time."""
-    from isca_gui.core.settings import SettingsError
-
-    inputs = set(map(os.path.realpath, args.images))
-    one_per_folder = {os.path.dirname(path): path for path in maps.values()}
-    for path in one_per_folder.values():
-        targets.check_target(path, (".png",), ())
-        if os.path.dirname(os.path.realpath(path)) in inputs:
-            raise SettingsError(
-                f"--map: '{path}' would later be mistaken for one of the pictures in its folder; "
-                "choose another folder"
-            )
-
-
-def _input_file(name: str) -> str:
-    """Return the file behind a name; an unknown sample is reported when its turn comes."""
-    from isca_gui.core.pictures import samples
-    from isca_gui.core.pictures.image import ImageError
-
-    try:
-        return os.fspath(samples.resolve(name))
-    except ImageError:
-        return name
 
 
 def _map_drawer(maps: dict[str, str]) -> Callable[[FileResult], None]:

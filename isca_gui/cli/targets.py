@@ -6,11 +6,14 @@ import contextlib
 import os
 import sys
 import unicodedata
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+# Stands for the name of each picture in the name of a file to write.
+NAME = "{name}"
 # macOS and Windows usually take names that differ only in case for the same file.
 _FOLDS_CASE = sys.platform in ("darwin", "win32")
 
@@ -73,3 +76,86 @@ def check_not_in_dataset(path: str, inputs: Iterable[str]) -> None:
         raise SettingsError(
             f"'{path}' would be mistaken for part of a dataset; choose another name"
         )
+
+
+def files_for(
+    option: str,
+    pattern: str,
+    ending: str,
+    names: Sequence[str],
+    inputs: Iterable[str],
+    words: Iterable[str],
+) -> dict[str, str]:
+    """Return the file to write for each picture; refuse to replace an input or one another.
+
+    Parameters
+    ----------
+    option
+        The option that asked for the files, for messages.
+    pattern
+        A .png file, a folder, or a name that contains `NAME`.
+    ending
+        What is added to a picture's name where the pattern is a folder.
+    names
+        The pictures.
+    inputs
+        All files that are read.
+    words
+        The files and folders as they were named on the command line.
+    """
+    from isca_gui.core.pictures import samples
+    from isca_gui.core.settings import SettingsError
+
+    folder = None
+    if NAME not in pattern and (os.path.isdir(pattern) or not Path(pattern).suffix):
+        folder = pattern
+        pattern = os.path.join(folder, f"{NAME}{ending}")
+    elif NAME not in pattern and len(names) > 1:
+        raise SettingsError(
+            f"{option}: for {len(names)} pictures, '{pattern}' must be a folder or contain {NAME}"
+        )
+    read = {file_identity(_input_file(each)) for each in inputs}
+    found: dict[str, str] = {}
+    owners: dict[object, str] = {}
+    for name in dict.fromkeys(names):
+        found[name] = pattern.replace(NAME, Path(name.removeprefix(samples.PREFIX)).stem)
+        identity = file_identity(found[name])
+        if identity in read:
+            raise SettingsError(
+                f"{option}: '{found[name]}' is also an input; choose other files to write"
+            )
+        owner = owners.setdefault(identity, name)
+        if owner != name:
+            raise SettingsError(
+                f"{option}: '{owner}' and '{name}' would share the file {found[name]}"
+            )
+    if folder is not None:
+        os.makedirs(folder, exist_ok=True)
+    _check_folders(option, found.values(), words)
+    return found
+
+
+def _check_folders(option: str, paths: Iterable[str], words: Iterable[str]) -> None:
+    """Refuse folders that cannot be written to, or whose pictures would be read the next time."""
+    from isca_gui.core.settings import SettingsError
+
+    read = set(map(os.path.realpath, words))
+    one_per_folder = {os.path.dirname(path): path for path in paths}
+    for path in one_per_folder.values():
+        check_target(path, (".png",), ())
+        if os.path.dirname(os.path.realpath(path)) in read:
+            raise SettingsError(
+                f"{option}: '{path}' would later be mistaken for one of the pictures in its "
+                "folder; choose another folder"
+            )
+
+
+def _input_file(name: str) -> str:
+    """Return the file behind a name; an unknown sample is reported when its turn comes."""
+    from isca_gui.core.pictures import samples
+    from isca_gui.core.pictures.image import ImageError
+
+    try:
+        return os.fspath(samples.resolve(name))
+    except ImageError:
+        return name

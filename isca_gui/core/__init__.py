@@ -15,6 +15,8 @@ from typing import Any
 
 # The public name, the module that defines it, and its name there.
 EXPORTS = {
+    "Comparison": ("compare.compare", "Comparison"),
+    "ComparisonError": ("compare.pair", "ComparisonError"),
     "BlockGrid": ("pictures.blocks", "BlockGrid"),
     "Cancelled": ("progress", "Cancelled"),
     "Dataset": ("distortion.dataset", "Dataset"),
@@ -46,6 +48,7 @@ EXPORTS = {
     "TrainingSettings": ("settings", "TrainingSettings"),
     "UnreachableError": ("distortion.strength_search", "UnreachableError"),
     "Verdict": ("recognition.verdict", "Verdict"),
+    "compare": ("compare.compare", "compare"),
     "distort": ("distortion.strength_search", "distort"),
     "draw_vote_map": ("recognition.vote_map_image", "draw"),
     "generate_dataset": ("distortion.dataset", "generate"),
@@ -56,6 +59,7 @@ EXPORTS = {
     "missing_project_files": ("projects.project", "missing"),
     "mse": ("distortion.distortions", "mse"),
     "pack_project": ("projects.packing", "pack"),
+    "read_colour_picture": ("pictures.image", "read_colour"),
     "read_picture": ("pictures.image", "read"),
     "read_project": ("projects.project", "read"),
     "recognise_files": ("recognition.batch", "recognise_files"),

@@ -30,6 +30,7 @@ __all__ = [
     "describe",
     "encoded",
     "read",
+    "read_colour",
     "save_png",
     "save_tiff",
 ]
@@ -66,7 +67,31 @@ def read(
         _check_range(value_range)
     with _one_error(path), _open_regular(path) as stream:
         samples = decoding.decode(stream, min_side)
-        return _orient(_grey(samples, value_range), samples.orientation)
+        weights = LUMA if _has_colour(samples) else (1.0,)
+        return _orient(_weighted(samples, value_range, weights), samples.orientation)
+
+
+def read_colour(
+    path: str | os.PathLike[str],
+    *,
+    min_side: int = 8,
+    value_range: tuple[float, float] | None = None,
+) -> NDArray[np.float32]:
+    """Read a picture file as float32 in [0, 1]: grey (height, width), or RGB (height, width, 3).
+
+    Parameters, errors and transparency are as in `read`.
+    """
+    if value_range is not None:
+        _check_range(value_range)
+    with _one_error(path), _open_regular(path) as stream:
+        samples = decoding.decode(stream, min_side)
+        if not _has_colour(samples):
+            return _orient(_weighted(samples, value_range, (1.0,)), samples.orientation)
+        channels = [
+            _orient(_weighted(samples, value_range, weights), samples.orientation)
+            for weights in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+        ]
+        return np.stack(channels, axis=2)
 
 
 def describe(path: str | os.PathLike[str]) -> ImageInfo:
@@ -176,19 +201,26 @@ def _open_regular(path: str | os.PathLike[str]) -> Iterator[decoding.Stream]:
         yield stream
 
 
-def _grey(samples: Samples, value_range: tuple[float, float] | None) -> NDArray[np.float32]:
-    """Scale samples to [0, 1], weigh the channels, and lay transparent places on white."""
+def _has_colour(samples: Samples) -> bool:
+    return samples.values.ndim == 3 and samples.values.shape[2] == 3
+
+
+def _weighted(
+    samples: Samples, value_range: tuple[float, float] | None, weights: tuple[float, ...]
+) -> NDArray[np.float32]:
+    """Scale samples to [0, 1], sum the channels by weight, and lay transparent places on white."""
     low = 0.0
     high = samples.white
     if value_range is not None:
         low, high = (limit / samples.unit for limit in value_range)
     channels = samples.values.reshape(*samples.values.shape[:2], -1)
-    weights = LUMA if channels.shape[2] == 3 else (1.0,)
     grey = np.zeros(channels.shape[:2])
     alpha = _checked_alpha(samples)
     # What an opaque white is stored as, once scaled: premultiplied samples end at alpha.
     full = alpha if samples.premultiplied else np.ones(())
     for index, weight in enumerate(weights):
+        if not weight:
+            continue
         _check_finite(channels[..., index])
         scaled = (channels[..., index].astype(np.float64) - low * full) / (high - low)
         _check_scaled(scaled, samples, (low, high), given=value_range is not None)

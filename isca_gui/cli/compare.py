@@ -1,0 +1,243 @@
+"""`isca compare`: what was done to copies of a picture, proved, with a probability."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+from typing import IO, TYPE_CHECKING, Any
+
+from isca_gui.cli import arguments, printing, targets
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator
+
+    from isca_gui.core.compare.batch import CopyResult
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "reference",
+        metavar="REFERENCE",
+        type=arguments.file_name,
+        help="the original: a picture file, or sample:NAME",
+    )
+    parser.add_argument(
+        "copies",
+        metavar="COPY",
+        type=arguments.file_name,
+        nargs="+",
+        help="a copy of it: a picture file, or a folder of pictures (without its subfolders)",
+    )
+    arguments.add_json(parser)
+    parser.add_argument(
+        "--csv", metavar="FILE", type=arguments.file_name, help="write a table to this .csv file"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="REPORT",
+        type=arguments.file_name,
+        help="write a report to this .html file: answers, pictures, maps and proofs",
+    )
+    for option, what in (
+        ("--map", "draw what was found over the copy"),
+        ("--made-again", "make what was found again on the reference"),
+    ):
+        parser.add_argument(
+            option,
+            metavar="FILE",
+            type=arguments.file_name,
+            help=f"{what} and save that as this .png file; for several copies, FILE is a folder "
+            f"or contains {targets.NAME}, which is replaced by each copy's name",
+        )
+    parser.add_argument(
+        "--train",
+        action="store_true",
+        help="also train ISCA on the reference and tell what its blocks vote for (some seconds)",
+    )
+    parser.add_argument(
+        "--fail-on",
+        metavar="A,B,…",
+        help="exit with code 3 if one of these is found in a copy: kinds such as blur,jpeg, "
+        "families such as compression, or unlike",
+    )
+    parser.add_argument(
+        "--min-probability",
+        metavar="P",
+        type=arguments.number,
+        default=0.9,
+        help="probability from which --fail-on counts (default: %(default)s)",
+    )
+    arguments.add_threads(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare all copies; if one cannot be read, report it and continue with the rest."""
+    from isca_gui.cli import FAILED, FOUND
+    from isca_gui.core.compare import batch
+
+    wanted = _fail_on(args)
+    names, faults = _copies(args.copies)
+    outputs = _output_files(args, names)
+    if args.csv:
+        targets.check_target(args.csv, (".csv",), [args.reference, *names])
+    if args.output:
+        targets.check_target(args.output, (".html",), [args.reference, *names])
+    results = batch.compare_files(
+        args.reference,
+        names,
+        train=args.train,
+        keep_pictures=bool(args.output),
+        then=_saver(outputs),
+        threads=args.threads,
+    )
+    has_failed = bool(faults)
+    has_found = False
+    kept: list[CopyResult] = []
+    with contextlib.closing(results), _writer(args) as write:
+        for name, error in faults:
+            _report_failure(write, name, error)
+        for result in results:
+            if args.output:
+                kept.append(result)
+            if result.comparison is None:
+                has_failed = True
+                _report_failure(write, result.name, result.error or "")
+                continue
+            write(batch.entry(result))
+            for label in _hits(result, wanted, args.min_probability):
+                has_found = True
+                printing.print_message(f"isca: {result.name}: found {label}")
+    if args.output:
+        from isca_gui.core.compare import report
+
+        report.save(args.output, args.reference, kept)
+        printing.print_message(f"isca: report written to {args.output}")
+    if has_failed:
+        return FAILED
+    return FOUND if has_found else 0
+
+
+def _report_failure(write: Callable[[dict[str, Any]], None], name: str, error: str) -> None:
+    # Most messages name the file already.
+    message = error if f"'{name}'" in error else f"{name}: {error}"
+    printing.print_message(f"isca: {message}")
+    write({"file": name, "error": error})
+
+
+def _copies(words: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the files behind all words, and what is wrong with folders that have none."""
+    from isca_gui.core.pictures.image import ImageError
+    from isca_gui.core.recognition import batch
+
+    names: list[str] = []
+    faults = []
+    for word in words:
+        try:
+            names += batch.pictures_in(word)
+        except ImageError as error:
+            faults.append((word, str(error)))
+    return names, faults
+
+
+def _fail_on(args: argparse.Namespace) -> set[str]:
+    from isca_gui.core.compare.kinds import KINDS, TABLE
+    from isca_gui.core.distortion.distortions import UNLIKE
+    from isca_gui.core.settings import SettingsError
+
+    if not 0 <= args.min_probability <= 1:
+        raise SettingsError(f"--min-probability is between 0 and 1, not {args.min_probability:g}")
+    wanted = set(args.fail_on.split(",")) if args.fail_on is not None else set()
+    known = [*KINDS, *dict.fromkeys(kind.family for kind in TABLE), UNLIKE]
+    unknown = sorted(wanted - set(known))
+    if unknown:
+        raise SettingsError(f"--fail-on: unknown '{unknown[0]}'; there are {', '.join(known)}")
+    return wanted
+
+
+def _hits(result: CopyResult, wanted: set[str], least: float) -> list[str]:
+    """Return what of an answer is wanted."""
+    from isca_gui.core.compare.kinds import family_of
+    from isca_gui.core.distortion.distortions import UNLIKE
+
+    found = result.comparison
+    assert found is not None
+    if found.unlike:
+        return [UNLIKE] if UNLIKE in wanted else []
+    if found.probability < least:
+        return []
+    names = [*found.parts, *(family_of(part) or "" for part in found.parts)]
+    return [name for name in dict.fromkeys(names) if name in wanted]
+
+
+def _output_files(args: argparse.Namespace, names: list[str]) -> dict[str, dict[str, str]]:
+    """Return the files to write for each copy, by option."""
+    found: dict[str, dict[str, str]] = {}
+    for option, ending in (("map", "-map.png"), ("made_again", "-made-again.png")):
+        pattern = getattr(args, option)
+        if pattern:
+            found[option] = targets.files_for(
+                f"--{option.replace('_', '-')}",
+                pattern,
+                ending,
+                names,
+                [args.reference, *names],
+                args.copies,
+            )
+    return found
+
+
+def _saver(outputs: dict[str, dict[str, str]]) -> Callable[[CopyResult], None] | None:
+    """Return what writes the pictures asked for as each answer comes."""
+    if not outputs:
+        return None
+
+    def save(result: CopyResult) -> None:
+        from isca_gui.core.compare import drawing
+
+        if "map" in outputs:
+            drawing.save_map(outputs["map"][result.name], result)
+        if "made_again" in outputs:
+            drawing.save_made_again(outputs["made_again"][result.name], result)
+
+    return save
+
+
+@contextlib.contextmanager
+def _writer(args: argparse.Namespace) -> Iterator[Callable[[dict[str, Any]], None]]:
+    """Yield what takes every entry as it comes: a line or a part of the document, and a row."""
+    from isca_gui.core.compare import batch
+    from isca_gui.core.storage import files
+
+    with contextlib.ExitStack() as stack:
+        table = stack.enter_context(files.replacing(args.csv)) if args.csv else None
+        if table is not None:
+            _write_row(table, batch.COLUMNS)
+        count = 0
+
+        def write(fields: dict[str, Any]) -> None:
+            nonlocal count
+            if args.json:
+                separator = "," if count else ""
+                print(f"{separator}\n    {json.dumps(fields, allow_nan=False)}", end="", flush=True)
+            elif "error" not in fields or fields["error"] is None:
+                print(f"{fields['file']}: {fields['sentence']}", flush=True)
+            if table is not None:
+                _write_row(table, batch.row(fields))
+            count += 1
+
+        if args.json:
+            print(f'{{\n  "reference": {json.dumps(args.reference)},\n  "pictures": [', end="")
+        yield write
+        if args.json:
+            print("\n  ]\n}")
+
+
+def _write_row(stream: IO[bytes], cells: Any) -> None:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerow(cells)
+    stream.write(text.getvalue().encode("utf-8", "backslashreplace"))

@@ -1,0 +1,125 @@
+"""The scene-free classifier: trained once on many scenes, shipped as plain arrays.
+
+`packaging/comparison_model.py` makes the file from a folder of scenes.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isca_gui.core.compare.trees import Forest, ForestError, forest_from
+from isca_gui.core.storage import resources
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+FILE = "compare/classifier.npz"
+NONE = "none"
+_LARGEST = 1e4
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """Forests over the numbers of `features.describe_change`.
+
+    Parameters
+    ----------
+    names
+        The numbers, in the order in which the trees know them.
+    kinds
+        The outputs of `kind`: kinds of distortion, and last `none` for what is none of them.
+    kind
+        One kind for the whole change.
+    temperature
+        What the scores of `kind` are divided by, so that probabilities are as often right as they
+        say.
+    mixture
+        Whether there are two distortions rather than one.
+    presence
+        For each kind of a mixture, whether it is one of the two.
+    order
+        Which of two kinds came first.
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[str, ...]
+    kind: Forest
+    temperature: float
+    mixture: Forest
+    presence: Forest
+    order: Forest
+
+    def row(self, features: Mapping[str, float]) -> NDArray[np.float32]:
+        """Return the numbers as the trees take them, shape (feature,)."""
+        values = np.array([features[name] for name in self.names], dtype=np.float64)
+        return np.clip(np.nan_to_num(values), -_LARGEST, _LARGEST).astype(np.float32)
+
+    def probabilities(self, row: NDArray[np.float32]) -> dict[str, float]:
+        """Return the probability of each kind, and of `none`."""
+        scores = self.kind.scores(row)[0] / self.temperature
+        shares = np.exp(scores - scores.max())
+        shares /= shares.sum()
+        return {kind: float(share) for kind, share in zip(self.kinds, shares, strict=True)}
+
+    def mixture_probability(self, row: NDArray[np.float32]) -> float:
+        """Return the probability that there are two distortions."""
+        return _sigmoid(float(self.mixture.scores(row)[0, 0]))
+
+    def presences(self, row: NDArray[np.float32]) -> dict[str, float]:
+        """Return for each kind the probability that it is part of a mixture."""
+        scores = self.presence.scores(row)[0]
+        return {
+            kind: _sigmoid(float(score)) for kind, score in zip(self.kinds, scores, strict=False)
+        }
+
+    def first_probability(self, row: NDArray[np.float32], first: str, second: str) -> float:
+        """Return the probability that of two kinds `first` was done before `second`."""
+        places = sorted((self.kinds.index(first), self.kinds.index(second)))
+        asked = np.append(row, np.array(places, dtype=np.float32))
+        found = _sigmoid(float(self.order.scores(asked)[0, 0]))
+        return found if self.kinds.index(first) == places[0] else 1 - found
+
+
+def _sigmoid(score: float) -> float:
+    return float(1 / (1 + np.exp(-np.clip(score, -50, 50))))
+
+
+@functools.cache
+def shipped() -> Classifier:
+    """Return the classifier that comes with the program."""
+    path = resources.find(FILE)
+    if path is None:
+        raise ForestError(f"The file '{FILE}' of this program is missing. Install it again.")
+    return read(path)
+
+
+def read(path: Path) -> Classifier:
+    """Read a classifier; a ForestError for a file that is not one."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        names = tuple(str(name) for name in arrays["names"])
+        kinds = tuple(str(kind) for kind in arrays["kinds"])
+        temperature = float(arrays["temperature"])
+        count = len(names)
+        found = Classifier(
+            names=names,
+            kinds=kinds,
+            kind=forest_from(arrays, "kind", count),
+            temperature=temperature,
+            mixture=forest_from(arrays, "mixture", count),
+            presence=forest_from(arrays, "presence", count),
+            order=forest_from(arrays, "order", count + 2),
+        )
+    except (OSError, KeyError, ValueError, EOFError) as error:
+        raise ForestError(f"'{path}' is not a sound classifier ({error}).") from error
+    if found.kind.count != len(kinds) or kinds[-1] != NONE or not temperature > 0:
+        raise ForestError(f"'{path}' is not a sound classifier (its outputs do not fit).")
+    return found

@@ -1,0 +1,400 @@
+"""Compare a copy with its reference: `compare(reference, copy)` gives a `Comparison`."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import ndimage
+
+from isca_gui.core.compare import classifier as classifiers
+from isca_gui.core.compare import regions as places
+from isca_gui.core.compare.features import describe_change
+from isca_gui.core.compare.kinds import family_of
+from isca_gui.core.compare.pair import Pair, make_pair
+from isca_gui.core.compare.verdict import Judgement, judge, sentence
+from isca_gui.core.distortion.distortions import ORIGINAL, UNLIKE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from isca_gui.core.compare.classifier import Classifier
+    from isca_gui.core.compare.pair import Floats
+    from isca_gui.core.compare.regions import Region
+
+UNRELATED = "unrelated"
+# Below this change nothing is left but rounding to 8 bits.
+_ROUNDING_MSE = 0.1
+_LEAST_SIMILAR = 0.3
+_THUMBNAIL = 32
+# Pictures above this many pixels are judged by some parts of this side.
+_LARGE = 1_200_000
+_PART_SIDE = 768
+_MOST_PARTS = 5
+# A region's rectangle with a shorter side shows too little.
+_SMALLEST_PART = 40
+
+
+@dataclass(frozen=True, eq=False)
+class RegionAnswer:
+    """A region of the picture and what was done there."""
+
+    region: Region
+    judgement: Judgement
+
+    @property
+    def where(self) -> str:
+        """Where it lies, in words."""
+        return places.place_in_words(self.region.blocks)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What was done to a copy, where, how strongly, and how sure.
+
+    Parameters
+    ----------
+    label
+        `original`, a kind, two kinds joined by "+", or `unrelated`.
+    family
+        tone, filter, noise or compression; None where there is none or there are two.
+    parts, order, unlike, probability, probabilities, explained
+        As in `verdict.Judgement`.
+    parameters
+        Physical parameters by kind.
+    severity
+        Mean squared change of the damaged blocks.
+    damaged_share
+        Share of the blocks that are damaged.
+    shares
+        Share of the blocks by label.
+    mse, psnr, ssim
+        Of the luma, on the scale 0 to 255; psnr is None for identical pictures.
+    sentence
+        The answer.
+    width, height
+        Of the pictures, in pixels.
+    similarity
+        Correlation of both pictures when small, 0 to 1.
+    regions
+        The damaged regions where the damage is in parts of the picture only.
+    class_map
+        The label's place in `classes` for each block, shape (rows, columns).
+    severity_map
+        Mean squared change of each block, shape (rows, columns).
+    classes
+        Labels of the class map; the first is `original`.
+    made_again
+        The answer made again on the reference, 0 to 255, or None where that cannot be done.
+    """
+
+    label: str
+    family: str | None
+    parts: tuple[str, ...]
+    order: str | None
+    unlike: bool
+    probability: float
+    probabilities: dict[str, float]
+    explained: float | None
+    parameters: dict[str, dict[str, float]]
+    severity: float
+    damaged_share: float
+    shares: dict[str, float]
+    mse: float
+    psnr: float | None
+    ssim: float
+    sentence: str
+    width: int
+    height: int
+    similarity: float
+    class_map: NDArray[np.int16]
+    severity_map: NDArray[np.float64]
+    classes: tuple[str, ...]
+    regions: tuple[RegionAnswer, ...] = ()
+    made_again: Floats | None = field(default=None, repr=False)
+
+
+def compare(
+    reference: NDArray[Any], copy: NDArray[Any], classifier: Classifier | None = None
+) -> Comparison:
+    """Return what was done to a copy of a reference.
+
+    Parameters
+    ----------
+    reference, copy
+        Pictures of the same size in [0, 1]: grey (height, width) or colour (height, width, 3).
+    classifier
+        Names the kinds; the shipped one by default.
+
+    Raises
+    ------
+    ComparisonError
+        If the pictures cannot be compared.
+    """
+    pair = make_pair(reference, copy)
+    changed = places.changed_blocks(pair)
+    if pair.mse < _ROUNDING_MSE and np.abs(pair.change).max() <= 1.01:
+        return _answer(pair, changed, None, ())
+    similarity = similarity_of(pair)
+    if similarity < _LEAST_SIMILAR:
+        return _unrelated(pair, similarity)
+    names = classifier or classifiers.shipped()
+    regions = places.damaged_regions(pair, changed)
+    answers = tuple(
+        RegionAnswer(region, _judge_region(pair, region, names))
+        for region in regions
+        if min(region.bottom - region.top, region.right - region.left) >= _SMALLEST_PART
+    )
+    if answers:
+        return _answer(pair, changed, answers[0].judgement, answers)
+    return _answer(pair, changed, _judge_whole(pair, names), ())
+
+
+def similarity_of(pair: Pair) -> float:
+    """Return the correlation of both pictures when small, 0 to 1; a negative counts as well."""
+    small = [
+        ndimage.zoom(
+            _block_means(each),
+            np.array([_THUMBNAIL, _THUMBNAIL]) / _block_means(each).shape,
+            order=1,
+        )
+        for each in (pair.reference_luma, pair.copy_luma)
+    ]
+    centred = [each - each.mean() for each in small]
+    length = float(np.sqrt((centred[0] ** 2).sum() * (centred[1] ** 2).sum()))
+    if length < 1:
+        # A picture without structure is like any other of its brightness.
+        return float(1 - abs(small[0].mean() - small[1].mean()) / 255)
+    return float(abs((centred[0] * centred[1]).sum()) / length)
+
+
+def mean_ssim(first: Floats, second: Floats) -> float:
+    """Return the mean structural similarity over windows of 7×7 pixels, as scikit-image's default.
+
+    Parameters
+    ----------
+    first, second
+        Luma on the scale 0 to 255, shape (height, width).
+    """
+    side = 7
+    unbiased = side**2 / (side**2 - 1)
+    c1 = (0.01 * 255) ** 2
+    c2 = (0.03 * 255) ** 2
+    blur = functools.partial(ndimage.uniform_filter, size=side)
+    x = first.astype(np.float64)
+    y = second.astype(np.float64)
+    mean_x = blur(x)
+    mean_y = blur(y)
+    var_x = unbiased * (blur(x * x) - mean_x * mean_x)
+    var_y = unbiased * (blur(y * y) - mean_y * mean_y)
+    cov = unbiased * (blur(x * y) - mean_x * mean_y)
+    above = (2 * mean_x * mean_y + c1) * (2 * cov + c2)
+    below = (mean_x**2 + mean_y**2 + c1) * (var_x + var_y + c2)
+    inside = slice(side // 2, -(side // 2))
+    return float((above / below)[inside, inside].mean())
+
+
+def _block_means(picture: Floats) -> Floats:
+    """Return means of blocks, so that a thumbnail is not made of single pixels."""
+    side = max(1, min(picture.shape) // (2 * _THUMBNAIL))
+    rows = picture.shape[0] // side * side
+    columns = picture.shape[1] // side * side
+    whole = picture[:rows, :columns]
+    found: Floats = whole.reshape(rows // side, side, columns // side, side).mean((1, 3))
+    return found
+
+
+def _judge_whole(pair: Pair, classifier: Classifier) -> Judgement:
+    parts = _parts(pair)
+    rows = np.stack([classifier.row(describe_change(part)) for part in parts])
+    return judge(parts[0], rows, classifier)
+
+
+def _judge_region(pair: Pair, region: Region, classifier: Classifier) -> Judgement:
+    return _judge_whole(pair.crop(region.top, region.bottom, region.left, region.right), classifier)
+
+
+def _parts(pair: Pair) -> list[Pair]:
+    """Return the pair itself, or parts of a large one: its middle, and four spread around it.
+
+    Parts begin at multiples of 64 pixels, so that the grids of codecs stay where they are.
+    """
+    height, width = pair.change.shape
+    if height * width <= _LARGE:
+        return [pair]
+    tall = min(_PART_SIDE, height)
+    wide = min(_PART_SIDE, width)
+    spots = [(0.5, 0.5), (0.15, 0.15), (0.85, 0.85), (0.15, 0.85), (0.85, 0.15)][:_MOST_PARTS]
+    corners = dict.fromkeys(
+        (int((height - tall) * down) // 64 * 64, int((width - wide) * right) // 64 * 64)
+        for down, right in spots
+    )
+    return [pair.crop(top, top + tall, left, left + wide) for top, left in corners]
+
+
+def _unrelated(pair: Pair, similarity: float) -> Comparison:
+    said = f"This does not show the reference (similarity {similarity:.2f})."
+    errors = places.block_errors(pair)
+    return Comparison(
+        label=UNRELATED,
+        family=None,
+        parts=(),
+        order=None,
+        unlike=True,
+        probability=1 - similarity,
+        probabilities={},
+        explained=None,
+        parameters={},
+        severity=pair.mse,
+        damaged_share=1.0,
+        shares={UNRELATED: 1.0},
+        mse=pair.mse,
+        psnr=_psnr(pair.mse),
+        ssim=mean_ssim(pair.reference_luma, pair.copy_luma),
+        sentence=said,
+        width=pair.change.shape[1],
+        height=pair.change.shape[0],
+        similarity=similarity,
+        class_map=np.ones(errors.shape, np.int16),
+        severity_map=errors,
+        classes=(ORIGINAL, UNRELATED),
+    )
+
+
+def _answer(
+    pair: Pair,
+    changed: NDArray[np.bool_],
+    judgement: Judgement | None,
+    answers: tuple[RegionAnswer, ...],
+) -> Comparison:
+    """Return the whole answer: numbers, maps and the sentence."""
+    errors = places.block_errors(pair)
+    class_map, classes = _class_map(changed, judgement, answers)
+    damaged = class_map > 0
+    shares = {
+        label: float((class_map == index).mean())
+        for index, label in enumerate(classes)
+        if (class_map == index).any() or index == 0
+    }
+    named = judgement is not None and not judgement.unlike and not judgement.weak
+    parts = judgement.parts if judgement is not None and named else ()
+    return Comparison(
+        label=_label(judgement),
+        family=_family(judgement),
+        parts=parts,
+        order=judgement.order if judgement is not None else None,
+        unlike=judgement is not None and judgement.unlike,
+        probability=judgement.probability if judgement is not None else 1.0,
+        probabilities=judgement.probabilities if judgement is not None else {},
+        explained=judgement.explained if judgement is not None and named else None,
+        parameters=_parameters(judgement, parts),
+        severity=float(errors[damaged].mean()) if damaged.any() else 0.0,
+        damaged_share=float(damaged.mean()),
+        shares=shares,
+        mse=pair.mse,
+        psnr=_psnr(pair.mse),
+        ssim=mean_ssim(pair.reference_luma, pair.copy_luma),
+        sentence=_sentence(pair, judgement, answers),
+        width=pair.change.shape[1],
+        height=pair.change.shape[0],
+        similarity=1.0 if judgement is None else similarity_of(pair),
+        class_map=class_map,
+        severity_map=errors,
+        classes=classes,
+        regions=answers,
+        made_again=_made_again(pair, judgement, answers),
+    )
+
+
+def _label(judgement: Judgement | None) -> str:
+    if judgement is None or judgement.weak:
+        return ORIGINAL
+    return judgement.label
+
+
+def _family(judgement: Judgement | None) -> str | None:
+    if judgement is None or judgement.weak:
+        return None
+    families = {family_of(part) for part in judgement.parts or (judgement.label,)}
+    return families.pop() if len(families) == 1 else None
+
+
+def _parameters(judgement: Judgement | None, parts: tuple[str, ...]) -> dict[str, dict[str, float]]:
+    if judgement is None:
+        return {}
+    return {
+        part: dict(proof.parameters) for part, proof in zip(parts, judgement.proofs, strict=False)
+    }
+
+
+def _class_map(
+    changed: NDArray[np.bool_], judgement: Judgement | None, answers: tuple[RegionAnswer, ...]
+) -> tuple[NDArray[np.int16], tuple[str, ...]]:
+    """Return which label each block has: of its region, or everywhere that of the whole picture."""
+    found = np.zeros(changed.shape, np.int16)
+    if judgement is None or judgement.weak:
+        return found, (ORIGINAL,)
+    if not answers:
+        found[:] = 1
+        return found, (ORIGINAL, _map_label(judgement))
+    classes = [ORIGINAL]
+    for answer in answers:
+        label = _map_label(answer.judgement)
+        if label not in classes:
+            classes.append(label)
+        found[answer.region.blocks & _filled(changed)] = classes.index(label)
+    return found, tuple(classes)
+
+
+def _filled(changed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return changed blocks with the gaps between them closed, but without a rim around them."""
+    wide = np.pad(changed, 2, mode="edge")
+    closed = ndimage.binary_closing(wide, np.ones((3, 3)))
+    found: NDArray[np.bool_] = closed[2:-2, 2:-2]
+    return found
+
+
+def _map_label(judgement: Judgement) -> str:
+    return UNLIKE if judgement.unlike else judgement.label
+
+
+def _sentence(pair: Pair, judgement: Judgement | None, answers: tuple[RegionAnswer, ...]) -> str:
+    if judgement is None:
+        return "The same picture." if pair.mse else "The same picture, pixel by pixel."
+    said = sentence(judgement, pair.mse)
+    if not answers:
+        return said
+    share = sum(answer.region.share for answer in answers)
+    where = answers[0].where
+    if len(answers) == 1:
+        return f"{said} Only in a part of the picture: {share:.0%}, {where}."
+    count = len(answers)
+    return f"{said} Only in {count} parts of the picture, {share:.0%} of it, mostly {where}."
+
+
+def _made_again(
+    pair: Pair, judgement: Judgement | None, answers: tuple[RegionAnswer, ...]
+) -> Floats | None:
+    """Return the picture that the answer would have given, where the answer can be made again."""
+    if judgement is None:
+        return pair.reference
+    if judgement.unlike or judgement.weak or len(judgement.proofs) != 1:
+        return None
+    make = judgement.proofs[0].make
+    if make is None:
+        return None
+    made = make(pair.reference)
+    if not answers:
+        return made
+    # Where only a part was damaged, only that part is made again.
+    inside = np.zeros(pair.change.shape, dtype=bool)
+    for answer in answers:
+        inside |= places.spread(answer.region.blocks, inside.shape)
+    chosen = inside[..., None] if made.ndim == 3 else inside
+    return np.where(chosen, made, pair.reference)
+
+
+def _psnr(mse: float) -> float | None:
+    return float(10 * np.log10(255**2 / mse)) if mse > 0 else None

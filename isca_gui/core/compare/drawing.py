@@ -1,0 +1,129 @@
+"""Pictures of an answer: what was found over the copy, and the answer made again."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from isca_gui.core.compare.kinds import COMPRESSION, FILTER, KINDS, NOISE, TONE, family_of
+from isca_gui.core.compare.regions import spread
+from isca_gui.core.distortion.distortions import ORIGINAL, UNLIKE
+from isca_gui.core.pictures.image import ImageError
+from isca_gui.core.storage import files
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import NDArray
+
+    from isca_gui.core.compare.batch import CopyResult
+    from isca_gui.core.compare.compare import Comparison
+    from isca_gui.core.compare.pair import Floats
+
+    Pixels = NDArray[np.uint8]
+
+# One colour a family, of Okabe and Ito's palette.
+COLOURS = {
+    TONE: (240, 228, 66),
+    FILTER: (0, 158, 115),
+    NOISE: (86, 180, 233),
+    COMPRESSION: (204, 121, 167),
+}
+_NOT_RECOGNISED = (213, 94, 0)
+_OPACITY = 0.45
+_TEXT_HEIGHT = 18
+_INK = (20, 20, 20)
+_PAPER = (255, 255, 255)
+
+
+def to_pixels(picture: Floats) -> Pixels:
+    """Return a picture in [0, 1] as RGB of 8 bits."""
+    whole = np.clip(np.rint(picture * 255), 0, 255).astype(np.uint8)
+    return whole if whole.ndim == 3 else np.repeat(whole[..., None], 3, axis=2)
+
+
+def map_over(copy: Floats, comparison: Comparison) -> Pixels:
+    """Return the copy with every damaged block tinted, the stronger the more."""
+    pixels = to_pixels(copy).astype(np.float32)
+    severity = comparison.severity_map
+    strongest = float(np.quantile(severity, 0.99)) + 1e-6
+    strength = 0.35 + 0.65 * np.sqrt(np.clip(severity / strongest, 0, 1))
+    for index, label in enumerate(comparison.classes):
+        if index == 0:
+            continue
+        opacity = np.where(comparison.class_map == index, _OPACITY * strength, 0)
+        mask = spread(opacity, pixels.shape)[..., None]
+        pixels = pixels * (1 - mask) + mask * np.array(colour_of(label), dtype=np.float32)
+    return pixels.astype(np.uint8)
+
+
+def colour_of(label: str) -> tuple[int, int, int]:
+    """Return the colour of a label: that of its family."""
+    family = family_of(label.split("+")[0])
+    return COLOURS.get(family or "", _NOT_RECOGNISED)
+
+
+def title_of(label: str) -> str:
+    """Return a label of the map in words."""
+    if label == ORIGINAL:
+        return "Unchanged"
+    if label == UNLIKE:
+        return "Not recognised"
+    return " and ".join(KINDS[part].title if part in KINDS else part for part in label.split("+"))
+
+
+def save_map(path: str | os.PathLike[str], result: CopyResult) -> None:
+    """Save the map of an answer with its legend and sentence, atomically."""
+    assert result.comparison is not None
+    assert result.copy is not None
+    pixels = map_over(result.copy, result.comparison)
+    lines = [f"{title_of(label)}: {share:.0%}" for label, share in result.comparison.shares.items()]
+    _save(path, _with_text(pixels, [result.comparison.sentence, "   ".join(lines)]))
+
+
+def save_made_again(path: str | os.PathLike[str], result: CopyResult) -> None:
+    """Save the answer made again on the reference; an ImageError where that cannot be done."""
+    assert result.comparison is not None
+    made = result.comparison.made_again
+    if made is None:
+        raise ImageError(
+            f"Cannot save '{path}': what was found in '{result.name}' cannot be made again."
+        )
+    _save(path, Image.fromarray(to_pixels(made / np.float32(255))))
+
+
+def _with_text(pixels: Pixels, lines: list[str]) -> Image.Image:
+    font = ImageFont.load_default(_TEXT_HEIGHT * 0.8)
+    wrapped = [part for line in lines for part in _wrap(line, font, pixels.shape[1] - 16)]
+    canvas = Image.new(
+        "RGB", (pixels.shape[1], pixels.shape[0] + _TEXT_HEIGHT * (len(wrapped) + 1)), _PAPER
+    )
+    canvas.paste(Image.fromarray(pixels), (0, 0))
+    pen = ImageDraw.Draw(canvas)
+    for index, line in enumerate(wrapped):
+        pen.text((8, pixels.shape[0] + 8 + index * _TEXT_HEIGHT), line, fill=_INK, font=font)
+    return canvas
+
+
+def _wrap(line: str, font: ImageFont.FreeTypeFont | ImageFont.ImageFont, width: float) -> list[str]:
+    lines = [""]
+    for word in line.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if font.getlength(longer) > width and lines[-1]:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
+
+
+def _save(path: str | os.PathLike[str], picture: Image.Image) -> None:
+    stream = io.BytesIO()
+    picture.save(stream, "PNG")
+    try:
+        with files.replacing(path) as file:
+            file.write(stream.getvalue())
+    except OSError as error:
+        raise ImageError(f"Cannot save picture '{path}': {error.strerror or error}.") from error

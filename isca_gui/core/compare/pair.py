@@ -1,0 +1,102 @@
+"""A reference and its copy, laid on one another."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+# Rec. 601, as in JPEG: the luma of a decoded JPEG file is the luma that was quantised.
+LUMA_WEIGHTS = np.array([0.299, 0.587, 0.114], dtype=np.float32)
+SMALLEST_SIDE = 32
+
+
+class ComparisonError(Exception):
+    """Two pictures cannot be compared; the message says why."""
+
+
+def luma(picture: Floats) -> Floats:
+    """Return the luma of a grey or colour picture, shape (height, width)."""
+    if picture.ndim == 2:
+        return picture
+    return np.ascontiguousarray(picture @ LUMA_WEIGHTS)
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A reference and a copy of the same size, float32 on the scale 0 to 255.
+
+    Parameters
+    ----------
+    reference, copy
+        Grey (height, width) or colour (height, width, 3); both of the same shape.
+    """
+
+    reference: Floats
+    copy: Floats
+
+    @functools.cached_property
+    def reference_luma(self) -> Floats:
+        """The reference's luma."""
+        return luma(self.reference)
+
+    @functools.cached_property
+    def copy_luma(self) -> Floats:
+        """The copy's luma."""
+        return luma(self.copy)
+
+    @functools.cached_property
+    def change(self) -> Floats:
+        """Copy minus reference, in luma."""
+        return self.copy_luma - self.reference_luma
+
+    @functools.cached_property
+    def mse(self) -> float:
+        """Mean squared change of the luma."""
+        return float(np.mean(np.square(self.change), dtype=np.float64))
+
+    @property
+    def channels(self) -> list[tuple[Floats, Floats]]:
+        """The channels of reference and copy, one pair each."""
+        if self.reference.ndim == 2:
+            return [(self.reference, self.copy)]
+        return [(self.reference[..., k], self.copy[..., k]) for k in range(3)]
+
+    def crop(self, top: int, bottom: int, left: int, right: int) -> Pair:
+        """Return a part of both pictures."""
+        place = (slice(top, bottom), slice(left, right))
+        return Pair(
+            np.ascontiguousarray(self.reference[place]), np.ascontiguousarray(self.copy[place])
+        )
+
+
+def make_pair(reference: NDArray[Any], copy: NDArray[Any]) -> Pair:
+    """Return a pair of two pictures in [0, 1]; where only one has colour, both become grey.
+
+    Raises
+    ------
+    ComparisonError
+        If the sizes differ or the pictures are too small.
+    """
+    if reference.shape[:2] != copy.shape[:2]:
+        raise ComparisonError(
+            f"the copy has {copy.shape[1]}×{copy.shape[0]} pixels, the reference "
+            f"{reference.shape[1]}×{reference.shape[0]}. "
+            "Only copies of the same size can be compared."
+        )
+    if min(reference.shape[:2]) < SMALLEST_SIDE:
+        raise ComparisonError(
+            f"pictures to compare have at least {SMALLEST_SIDE}×{SMALLEST_SIDE} pixels; these have "
+            f"{reference.shape[1]}×{reference.shape[0]}"
+        )
+    scaled = [np.asarray(each, np.float32) * np.float32(255) for each in (reference, copy)]
+    if scaled[0].ndim != scaled[1].ndim:
+        scaled = [luma(each) for each in scaled]
+    return Pair(*scaled)

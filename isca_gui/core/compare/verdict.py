@@ -1,0 +1,211 @@
+"""From probabilities and proofs to one answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from isca_gui.core.compare.classifier import NONE
+from isca_gui.core.compare.kinds import COMPRESSION, KINDS, OTHER_COMPRESSION, family_of, in_words
+from isca_gui.core.compare.proof import Proof, prove
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from isca_gui.core.compare.classifier import Classifier
+    from isca_gui.core.compare.pair import Pair
+
+# A change below this MSE that nothing is sure about is too weak to name.
+WEAK_MSE = 1.5
+# The least probability of a kind, or of its family, that is named at all.
+LEAST_KIND = 0.5
+LEAST_FAMILY = 0.7
+# Two distortions are looked for above this probability; one that explains so much is no mixture.
+MIXTURE = 0.7
+EXPLAINS_ALL = 0.97
+LEAST_PRESENCE = 0.2
+# Which of two came first is told only when it is this sure.
+SURE_ORDER = 0.75
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """What was found out about one region, or about the whole picture.
+
+    Parameters
+    ----------
+    label
+        The kind, or two joined by "+"; the closest kind where `unlike` is True.
+    parts
+        The kinds, in the order in which they were done where `order` says so.
+    order
+        "first,second", or None where it cannot be told or there is but one.
+    unlike
+        Whether no kind is recognised.
+    weak
+        Whether the change is too weak to name.
+    probability
+        Probability of the label.
+    probabilities
+        Probability of every kind, and of `none`.
+    proofs
+        One for each part.
+    """
+
+    label: str
+    parts: tuple[str, ...]
+    order: str | None
+    unlike: bool
+    weak: bool
+    probability: float
+    probabilities: dict[str, float]
+    proofs: tuple[Proof, ...]
+
+    @property
+    def explained(self) -> float | None:
+        """Share of the change that the answer made again explains."""
+        return self.proofs[0].explained if len(self.proofs) == 1 else None
+
+
+def judge(pair: Pair, rows: NDArray[np.float32], classifier: Classifier) -> Judgement:
+    """Return the answer for a pair.
+
+    Parameters
+    ----------
+    pair
+        The two pictures, or the part that stands for them in proofs.
+    rows
+        The numbers of one or more parts as the classifier takes them, shape (part, feature).
+    classifier
+        Names the kinds.
+    """
+    found = _mean([classifier.probabilities(row) for row in rows])
+    single = _single(pair, found)
+    two = sum(classifier.mixture_probability(row) for row in rows) / len(rows)
+    explains_all = single.explained is not None and single.explained >= EXPLAINS_ALL
+    if two < MIXTURE or explains_all or found[NONE] > LEAST_KIND:
+        return single
+    return _mixture(pair, rows, classifier, two) or single
+
+
+def _single(pair: Pair, found: dict[str, float]) -> Judgement:
+    kinds = {kind: share for kind, share in found.items() if kind != NONE}
+    label = max(kinds, key=lambda kind: kinds[kind])
+    probability = kinds[label]
+    family = family_of(label)
+    family_share = sum(share for kind, share in kinds.items() if family_of(kind) == family)
+    known = probability >= LEAST_KIND or family_share >= LEAST_FAMILY
+    if family == COMPRESSION and known and probability < LEAST_KIND:
+        # The family is sure and its member is not.
+        label = OTHER_COMPRESSION
+        probability = family_share
+    proof = prove(label, pair)
+    unlike = not known or proof.holds is False
+    weak = unlike and pair.mse < WEAK_MSE
+    return Judgement(
+        label=label,
+        parts=() if unlike else (label,),
+        order=None,
+        unlike=unlike and not weak,
+        weak=weak,
+        probability=max(found[NONE], 1 - family_share) if unlike else probability,
+        probabilities=found,
+        proofs=(proof,),
+    )
+
+
+def _mixture(
+    pair: Pair,
+    rows: NDArray[np.float32],
+    classifier: Classifier,
+    two: float,
+) -> Judgement | None:
+    """Return the two kinds that are there, or None if no second one is seen."""
+    present = _mean([classifier.presences(row) for row in rows])
+    ranked = sorted((kind for kind in present if kind in KINDS), key=lambda kind: -present[kind])
+    first, second = ranked[:2]
+    if present[second] < LEAST_PRESENCE:
+        return None
+    sure = sum(classifier.first_probability(row, first, second) for row in rows) / len(rows)
+    if sure < 0.5:
+        first, second = second, first
+        sure = 1 - sure
+    order = f"{first},{second}" if sure >= SURE_ORDER else None
+    proofs = tuple(_lenient(prove(kind, pair)) for kind in (first, second))
+    return Judgement(
+        label=f"{first}+{second}",
+        parts=(first, second),
+        order=order,
+        unlike=False,
+        weak=False,
+        probability=two * min(present[first], present[second]) ** 0.5,
+        probabilities=present,
+        proofs=proofs,
+    )
+
+
+def _lenient(proof: Proof) -> Proof:
+    """Return a proof without the share of the change: beside another kind it cannot explain all."""
+    return replace(proof, explained=None, sentence="")
+
+
+def _mean(many: list[dict[str, float]]) -> dict[str, float]:
+    return {key: sum(each[key] for each in many) / len(many) for key in many[0]}
+
+
+def sentence(judgement: Judgement, mse: float) -> str:
+    """Return the answer as a sentence a person can paste into an e-mail."""
+    if judgement.weak:
+        return f"Differs from the reference by MSE {mse:.2g}, too little to say how."
+    if judgement.unlike:
+        return _unlike_sentence(judgement)
+    words = [
+        in_words(kind, proof.parameters)
+        for kind, proof in zip(judgement.parts, judgement.proofs, strict=True)
+    ]
+    if len(words) == 1:
+        said = f"{words[0]}. {judgement.proofs[0].sentence}".strip()
+    elif judgement.order is not None:
+        said = f"{words[0]}; then {_lower(words[1])}."
+    else:
+        said = f"{words[0]} and {_lower(words[1])}; the order cannot be told."
+    return f"{said} Probability {_rounded(judgement.probability)}{_runner_up(judgement)}."
+
+
+def _unlike_sentence(judgement: Judgement) -> str:
+    closest = KINDS[judgement.label].title
+    share = judgement.probabilities.get(judgement.label, 0.0)
+    return (
+        f"Not recognised: no known kind of change fits. Closest: {closest} "
+        f"({_rounded(share)}). Do not rely on it."
+    )
+
+
+def _runner_up(judgement: Judgement) -> str:
+    if len(judgement.parts) > 1:
+        return ""
+    others = {
+        kind: share
+        for kind, share in judgement.probabilities.items()
+        if kind not in judgement.parts
+    }
+    if judgement.label == OTHER_COMPRESSION:
+        others = {kind: share for kind, share in others.items() if family_of(kind) != COMPRESSION}
+    if not others:
+        return ""
+    kind = max(others, key=lambda each: others[each])
+    if others[kind] < 0.005:
+        return ""
+    title = KINDS[kind].title if kind in KINDS else "none of these"
+    return f"; next: {_lower(title)} {_rounded(others[kind])}"
+
+
+def _rounded(probability: float) -> str:
+    """Return a probability with two digits; never 1.00, since no answer is certain."""
+    return f"{min(probability, 0.99):.2f}" if probability >= 0.005 else "below 0.01"
+
+
+def _lower(title: str) -> str:
+    """Return a title as the continuation of a sentence; names such as JPEG stay as they are."""
+    return title[0].lower() + title[1:] if title[1:2].islower() and title[:4] != "WebP" else title
