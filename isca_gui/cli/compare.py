@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterator
 
-    from isca_gui.core.compare.batch import CopyResult
+    from isca_gui.core.comparison.batch import CopyResult
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compare all copies; if one cannot be read, report it and continue with the rest."""
     from isca_gui.cli import FAILED, FOUND
-    from isca_gui.core.compare import batch
+    from isca_gui.core.comparison import batch
 
     wanted = _fail_on(args)
     names, faults = _copies(args.copies)
@@ -113,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
                 has_found = True
                 printing.print_message(f"isca: {result.name}: found {label}")
     if args.output:
-        from isca_gui.core.compare import report
+        from isca_gui.core.comparison import report
 
         report.save(args.output, args.reference, kept)
         printing.print_message(f"isca: report written to {args.output}")
@@ -145,7 +145,7 @@ def _copies(words: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
 
 
 def _fail_on(args: argparse.Namespace) -> set[str]:
-    from isca_gui.core.compare.kinds import KINDS, TABLE
+    from isca_gui.core.comparison.kinds import KINDS, TABLE
     from isca_gui.core.distortion.distortions import UNLIKE
     from isca_gui.core.settings import SettingsError
 
@@ -161,7 +161,7 @@ def _fail_on(args: argparse.Namespace) -> set[str]:
 
 def _hits(result: CopyResult, wanted: set[str], least: float) -> list[str]:
     """Return what of an answer is wanted."""
-    from isca_gui.core.compare.kinds import family_of
+    from isca_gui.core.comparison.kinds import family_of
     from isca_gui.core.distortion.distortions import UNLIKE
 
     found = result.comparison
@@ -197,7 +197,7 @@ def _saver(outputs: dict[str, dict[str, str]]) -> Callable[[CopyResult], None] |
         return None
 
     def save(result: CopyResult) -> None:
-        from isca_gui.core.compare import drawing
+        from isca_gui.core.comparison import drawing
 
         if "map" in outputs:
             drawing.save_map(outputs["map"][result.name], result)
@@ -210,7 +210,7 @@ def _saver(outputs: dict[str, dict[str, str]]) -> Callable[[CopyResult], None] |
 @contextlib.contextmanager
 def _writer(args: argparse.Namespace) -> Iterator[Callable[[dict[str, Any]], None]]:
     """Yield what takes every entry as it comes: a line or a part of the document, and a row."""
-    from isca_gui.core.compare import batch
+    from isca_gui.core.comparison import batch
     from isca_gui.core.storage import files
 
     with contextlib.ExitStack() as stack:

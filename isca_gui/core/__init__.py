@@ -15,8 +15,8 @@ from typing import Any
 
 # The public name, the module that defines it, and its name there.
 EXPORTS = {
-    "Comparison": ("compare.compare", "Comparison"),
-    "ComparisonError": ("compare.pair", "ComparisonError"),
+    "Comparison": ("comparison.compare", "Comparison"),
+    "ComparisonError": ("comparison.pair", "ComparisonError"),
     "BlockGrid": ("pictures.blocks", "BlockGrid"),
     "Cancelled": ("progress", "Cancelled"),
     "Dataset": ("distortion.dataset", "Dataset"),
@@ -48,7 +48,7 @@ EXPORTS = {
     "TrainingSettings": ("settings", "TrainingSettings"),
     "UnreachableError": ("distortion.strength_search", "UnreachableError"),
     "Verdict": ("recognition.verdict", "Verdict"),
-    "compare": ("compare.compare", "compare"),
+    "compare": ("comparison.compare", "compare"),
     "distort": ("distortion.strength_search", "distort"),
     "draw_vote_map": ("recognition.vote_map_image", "draw"),
     "generate_dataset": ("distortion.dataset", "generate"),

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isca_gui.core.compare import codec_traces, filters, jpeg_lattice, noise, spectrum, tone
+from isca_gui.core.comparison import codec_traces, filters, jpeg_lattice, noise, spectrum, tone
 
 if TYPE_CHECKING:
-    from isca_gui.core.compare.pair import Pair
+    from isca_gui.core.comparison.pair import Pair
 
 
 def describe_change(pair: Pair) -> dict[str, float]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isca_gui.core.compare.trees import Forest, ForestError, forest_from
+from isca_gui.core.comparison.trees import Forest, ForestError, forest_from
 from isca_gui.core.storage import resources
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isca_gui.core.compare.pair import Floats, Pair
+    from isca_gui.core.comparison.pair import Floats, Pair
 
     Mask = NDArray[np.bool_]
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import ndimage
 
-from isca_gui.core.compare.pair import LUMA_WEIGHTS
+from isca_gui.core.comparison.pair import LUMA_WEIGHTS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isca_gui.core.compare.pair import Floats, Pair
+    from isca_gui.core.comparison.pair import Floats, Pair
 
     Curve = NDArray[np.float64]
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isca_gui.core.compare.codec_traces import cosine_transform, square_blocks
-from isca_gui.core.compare.pair import luma
+from isca_gui.core.comparison.codec_traces import cosine_transform, square_blocks
+from isca_gui.core.comparison.pair import luma
 from isca_gui.core.distortion.distortions import LUMINANCE_TABLE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isca_gui.core.compare.pair import Floats, Pair
+    from isca_gui.core.comparison.pair import Floats, Pair
 
 SIDE = 8
 _ORDER = sorted(

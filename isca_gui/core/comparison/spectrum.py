@@ -15,7 +15,7 @@ from scipy import fft
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isca_gui.core.compare.pair import Floats
+    from isca_gui.core.comparison.pair import Floats
 
     Array = NDArray[np.float64]
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image
 
-from isca_gui.core.compare import filters, jpeg_lattice, noise, tone
-from isca_gui.core.compare.kinds import COMPRESSION, FILTER, NOISE, TONE, family_of
-from isca_gui.core.compare.pair import LUMA_WEIGHTS, luma
+from isca_gui.core.comparison import filters, jpeg_lattice, noise, tone
+from isca_gui.core.comparison.kinds import COMPRESSION, FILTER, NOISE, TONE, family_of
+from isca_gui.core.comparison.pair import LUMA_WEIGHTS, luma
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from isca_gui.core.compare.pair import Floats, Pair
+    from isca_gui.core.comparison.pair import Floats, Pair
 
 # The least share of the change that a kind made again has to explain.
 LEAST_EXPLAINED = {TONE: 0.5, FILTER: 0.35}

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from isca_gui.core.compare.kinds import COMPRESSION, FILTER, KINDS, NOISE, TONE, family_of
-from isca_gui.core.compare.regions import spread
+from isca_gui.core.comparison.kinds import COMPRESSION, FILTER, KINDS, NOISE, TONE, family_of
+from isca_gui.core.comparison.regions import spread
 from isca_gui.core.distortion.distortions import ORIGINAL, UNLIKE
 from isca_gui.core.pictures.image import ImageError
 from isca_gui.core.storage import files
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isca_gui.core.compare.batch import CopyResult
-    from isca_gui.core.compare.compare import Comparison
-    from isca_gui.core.compare.pair import Floats
+    from isca_gui.core.comparison.batch import CopyResult
+    from isca_gui.core.comparison.compare import Comparison
+    from isca_gui.core.comparison.pair import Floats
 
     Pixels = NDArray[np.uint8]
 

@@ -11,8 +11,8 @@ import numpy as np
 from PIL import Image
 
 import isca_gui
-from isca_gui.core.compare import drawing
-from isca_gui.core.compare.kinds import KINDS, in_words
+from isca_gui.core.comparison import drawing
+from isca_gui.core.comparison.kinds import KINDS, in_words
 from isca_gui.core.pictures.image import ImageError
 from isca_gui.core.storage import files
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isca_gui.core.compare.batch import CopyResult
-    from isca_gui.core.compare.compare import Comparison
+    from isca_gui.core.comparison.batch import CopyResult
+    from isca_gui.core.comparison.compare import Comparison
 
 _WIDEST = 400
 _STYLE = """

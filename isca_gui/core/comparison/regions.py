@@ -11,7 +11,7 @@ from scipy import ndimage
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isca_gui.core.compare.pair import Pair
+    from isca_gui.core.comparison.pair import Pair
 
     Mask = NDArray[np.bool_]
 

@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from isca_gui.core.compare import file_evidence
-from isca_gui.core.compare.compare import Comparison, compare
-from isca_gui.core.compare.pair import ComparisonError
+from isca_gui.core.comparison import file_evidence
+from isca_gui.core.comparison.compare import Comparison, compare
+from isca_gui.core.comparison.pair import ComparisonError
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.pictures.image import ImageError
 from isca_gui.core.recognition.batch import stream
@@ -16,7 +16,7 @@ from isca_gui.core.recognition.batch import stream
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
-    from isca_gui.core.compare.pair import Floats
+    from isca_gui.core.comparison.pair import Floats
     from isca_gui.core.recognition.verdict import Verdict
 
 KEYS = (

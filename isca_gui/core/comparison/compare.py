@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import ndimage
 
-from isca_gui.core.compare import classifier as classifiers
-from isca_gui.core.compare import regions as places
-from isca_gui.core.compare.features import describe_change
-from isca_gui.core.compare.kinds import family_of
-from isca_gui.core.compare.pair import Pair, make_pair
-from isca_gui.core.compare.verdict import Judgement, judge, sentence
+from isca_gui.core.comparison import classifier as classifiers
+from isca_gui.core.comparison import regions as places
+from isca_gui.core.comparison.features import describe_change
+from isca_gui.core.comparison.kinds import family_of
+from isca_gui.core.comparison.pair import Pair, make_pair
+from isca_gui.core.comparison.verdict import Judgement, judge, sentence
 from isca_gui.core.distortion.distortions import ORIGINAL, UNLIKE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isca_gui.core.compare.classifier import Classifier
-    from isca_gui.core.compare.pair import Floats
-    from isca_gui.core.compare.regions import Region
+    from isca_gui.core.comparison.classifier import Classifier
+    from isca_gui.core.comparison.pair import Floats
+    from isca_gui.core.comparison.regions import Region
 
 UNRELATED = "unrelated"
 # Below this change nothing is left but rounding to 8 bits.

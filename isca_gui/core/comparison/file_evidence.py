@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image, JpegImagePlugin
 
-from isca_gui.core.compare.jpeg_lattice import nearest_quality
+from isca_gui.core.comparison.jpeg_lattice import nearest_quality
 
 if TYPE_CHECKING:
     import os

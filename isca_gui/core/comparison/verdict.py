@@ -5,16 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from isca_gui.core.compare.classifier import NONE
-from isca_gui.core.compare.kinds import COMPRESSION, KINDS, OTHER_COMPRESSION, family_of, in_words
-from isca_gui.core.compare.proof import Proof, prove
+from isca_gui.core.comparison.classifier import NONE
+from isca_gui.core.comparison.kinds import (
+    COMPRESSION,
+    KINDS,
+    OTHER_COMPRESSION,
+    family_of,
+    in_words,
+)
+from isca_gui.core.comparison.proof import Proof, prove
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from isca_gui.core.compare.classifier import Classifier
-    from isca_gui.core.compare.pair import Pair
+    from isca_gui.core.comparison.classifier import Classifier
+    from isca_gui.core.comparison.pair import Pair
 
 # A change below this MSE that nothing is sure about is too weak to name.
 WEAK_MSE = 1.5

@@ -10,7 +10,7 @@ from scipy import fft
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isca_gui.core.compare.pair import Floats, Pair
+    from isca_gui.core.comparison.pair import Floats, Pair
 
 _NEAR_ZERO = 0.7
 _NEAR_ZERO_WAVELET = 0.6
