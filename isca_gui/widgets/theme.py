@@ -58,7 +58,7 @@ def class_style(label: str) -> ClassStyle:
 def truth_words(truth: str) -> str:
     """Say what was done to a picture that was made here, with the title of its class."""
     label, at, level = truth.partition(AT)
-    return f"{look(label).title}{at}{level}" if at else truth
+    return f"{look(label).title}, MSE {level}" if at else truth
 
 
 CLASS_STYLES = {label: class_style(label) for label in (ORIGINAL, *DISTORTIONS, UNDECIDED)}

@@ -1,4 +1,4 @@
-"""The picture pane: exact pixels, zoom about the pointer, linked views, swipe, overlay, click and hover."""
+"""The canvas: exact pixels, zoom, linked views, divider, overlay, click and hover."""
 
 from __future__ import annotations
 
@@ -287,13 +287,13 @@ def test_keys_zoom_about_what_they_point_at(
 ) -> None:
     canvas.set_zoom(6.0)
     canvas.point_at((28, 36), by_keys=True)
-    before = canvas.point_of(28, 36)
+    before = canvas.pixel_centre(28, 36)
     qtbot.keyClick(canvas, key)
     assert canvas.zoom() != 6.0
-    assert (canvas.point_of(28, 36) - before).manhattanLength() <= 2
+    assert (canvas.pixel_centre(28, 36) - before).manhattanLength() <= 2
     canvas.view.look_at(6.0, 5, 60)  # it is out of sight
     qtbot.keyClick(canvas, Qt.Key.Key_Plus)
-    assert canvas.rect().contains(canvas.point_of(28, 36).toPoint())
+    assert canvas.rect().contains(canvas.pixel_centre(28, 36).toPoint())
 
 
 def test_what_is_no_longer_pointed_at_is_untold_and_a_new_zoom_is_told(
@@ -386,7 +386,8 @@ from isca_gui.viewers.canvas.canvas import PictureCanvas
 app = QApplication([])
 window = QWidget()
 layout = QHBoxLayout(window)
-layout.setContentsMargins(7, 5, 3, 3)  # odd places: the panes' corners fall between device pixels at 1.5
+# Odd margins: at a scale of 1.5 the corners of the panes fall between device pixels.
+layout.setContentsMargins(7, 5, 3, 3)
 layout.setSpacing(5)
 panes = [PictureCanvas("a"), PictureCanvas("b")]
 panes[1].link(panes[0])
@@ -403,9 +404,11 @@ for zoom in (1, 2):
     image = window.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
     rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), -1)
     red = rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3)[..., 0]
-    part = np.kron(grey, np.ones((zoom, zoom), np.uint8))[20 * zoom : 40 * zoom, 20 * zoom : 40 * zoom]
+    large = np.kron(grey, np.ones((zoom, zoom), np.uint8))
+    part = large[20 * zoom : 40 * zoom, 20 * zoom : 40 * zoom]
     places = np.lib.stride_tricks.sliding_window_view(red, part.shape)
-    found = sum((places[y, x] == part).all() for y, x in np.argwhere(places[:, :, 0, 0] == part[0, 0]))
+    starts = np.argwhere(places[:, :, 0, 0] == part[0, 0])
+    found = sum((places[y, x] == part).all() for y, x in starts)
     assert found == 2, (window.devicePixelRatioF(), zoom, found)
 assert window.devicePixelRatioF() == float(sys.argv[1])
 """

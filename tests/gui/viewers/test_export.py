@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from isca_gui.viewers import export
 from isca_gui.viewers.canvas import layers
-from isca_gui.viewers.export import Exportable, Exporter, plot_thing
+from isca_gui.viewers.export import Exportable, Exporter, exportable_plot
 from isca_gui.viewers.plots import make_plot
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def test_a_plot_is_saved_as_svg_and_png(
     plot.resize(300, 200)
     plot.plot([1, 2, 3], [1, 4, 9])
     parent.show()
-    thing = plot_thing("plot", plot.plotItem)
+    thing = exportable_plot("plot", plot.plotItem)
     for suffix in (".svg", ".png"):
         exporter.save(thing, tmp_path / f"plot{suffix}")
     studio.rest(qtbot)
@@ -84,7 +84,7 @@ def test_nothing_is_not_saved(
         Exportable("a", "verdict", text=lambda: ""),
     ):
         for work in (
-            exporter.ask,
+            exporter.save_as,
             exporter.copy,
             lambda thing: exporter.save(thing, tmp_path / "file"),
         ):
@@ -100,7 +100,7 @@ def test_what_is_saved_is_what_was_seen_when_it_was_asked_for(
     exporter: Exporter, studio: Studio, qtbot: QtBot, tmp_path: Path
 ) -> None:
     seen = ["first"]
-    exporter.ask(Exportable("a", "verdict", text=lambda: seen[0]))
+    exporter.save_as(Exportable("a", "verdict", text=lambda: seen[0]))
     seen[0] = "another"
     dialog = exporter._widget.findChild(QFileDialog)
     dialog.fileSelected.emit(str(tmp_path / "a.txt"))
@@ -124,7 +124,7 @@ def test_the_dialog_proposes_a_name_and_saves_what_is_chosen(
 ) -> None:
     from PySide6.QtWidgets import QFileDialog
 
-    exporter.ask(Exportable("a/b: c", "table", table=lambda: TABLE))
+    exporter.save_as(Exportable("a/b: c", "table", table=lambda: TABLE))
     dialog = exporter.parent().findChild(QFileDialog)  # type: ignore[union-attr]
     assert "a-b- c.csv" in dialog.selectedFiles()[0]
     dialog.fileSelected.emit(str(tmp_path / "chosen.csv"))
@@ -147,7 +147,7 @@ def test_a_name_with_another_ending_does_not_replace_a_file_unasked(
         (QMessageBox.StandardButton.Yes, "new"),
     ):
         monkeypatch.setattr(QMessageBox, "question", lambda *_, answer=answer: answer)
-        exporter.ask(Exportable("a", "verdict", text=lambda: "new"))
+        exporter.save_as(Exportable("a", "verdict", text=lambda: "new"))
         dialog = exporter._widget.findChild(QFileDialog)
         dialog.fileSelected.emit(str(tmp_path / "verdict.v2"))
         dialog.setParent(None)
@@ -159,7 +159,7 @@ def test_the_form_chosen_gives_the_ending(
     exporter: Exporter, studio: Studio, qtbot: QtBot, tmp_path: Path
 ) -> None:
     pixels = np.zeros((4, 4), np.uint8)
-    exporter.ask(
+    exporter.save_as(
         Exportable("c", "chart", image=lambda: layers.pixel_image(pixels), svg=lambda: b"<svg/>")
     )
     dialog = exporter._widget.findChild(QFileDialog)
