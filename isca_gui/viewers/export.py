@@ -58,8 +58,7 @@ class Exportable:
 
     def resolved(self) -> Exportable:
         """Return it with the name and title of what it is at this moment."""
-        which = self.which() if self.which is not None else ""
-        if not which:
+        if self.which is None or not (which := self.which()):
             return self
         return replace(
             self, name=f"{self.name} {which}", title=f"{self.title} of {which}", which=None
@@ -135,7 +134,9 @@ class Exporter(QObject):
     def _on_file_selected(
         self, item: Exportable, chosen: str, suffix: str, encoders: Encoders
     ) -> None:
-        path = chosen if Path(chosen).suffix.lower() in encoders else f"{chosen}{suffix}"
+        path = chosen
+        if Path(chosen).suffix.lower() not in encoders:
+            path = f"{chosen}{suffix}"
         if may_write(self._widget, f"Save {item.title}", path, chosen):
             self._save(item, path, encoders)
 

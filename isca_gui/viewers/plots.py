@@ -103,8 +103,10 @@ def line_pen(colour: str, width: float, dashes: Sequence[float]) -> QPen:
     pyqtgraph's pens are cosmetic: their width counts device pixels, which are half as large at a
     scale of two.
     """
+    ratio = 1.0
     application = QGuiApplication.instance()
-    ratio = application.devicePixelRatio() if isinstance(application, QGuiApplication) else 1.0
+    if isinstance(application, QGuiApplication):
+        ratio = application.devicePixelRatio()
     pen: QPen = pg.mkPen(colour, width=width * ratio)
     if dashes:
         # Qt measures dashes in multiples of the pen's width.

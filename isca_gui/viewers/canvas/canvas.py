@@ -186,7 +186,8 @@ class PictureCanvas(QWidget):
     def set_zoom(self, zoom: float, about: QPointF | None = None) -> None:
         """Zoom to device pixels per picture pixel; the widget's point `about` stays in place."""
         if self._layer is not None:
-            about = about if about is not None else self._middle()
+            if about is None:
+                about = self._middle()
             zoom = min(max(zoom, SMALLEST_ZOOM), LARGEST_ZOOM)
             self._look_so_that(self._picture_point(about), about, zoom)
         self._report_pixel()
@@ -215,7 +216,9 @@ class PictureCanvas(QWidget):
         ratio = self.devicePixelRatioF()
         zoom = self.zoom()
         width, height = self._layer.size
-        x, y = (width / 2, height / 2) if self.view.fitted else (self.view.x, self.view.y)
+        x, y = self.view.x, self.view.y
+        if self.view.fitted:
+            x, y = width / 2, height / 2
         left = self.width() * ratio / 2 - x * zoom
         top = self.height() * ratio / 2 - y * zoom
         if zoom >= 1:
@@ -256,7 +259,9 @@ class PictureCanvas(QWidget):
         seen = self._device_rect()
         left = max(target.left(), seen.left())
         right = min(target.right(), seen.right())
-        return (left / seen.width(), right / seen.width()) if left < right else (0.0, 1.0)
+        if left >= right:
+            return 0.0, 1.0
+        return left / seen.width(), right / seen.width()
 
     def _look_so_that(self, point: QPointF, place: QPointF, zoom: float) -> None:
         """Show the picture so that a point of it lies at a place of the widget."""
@@ -391,8 +396,10 @@ class PictureCanvas(QWidget):
         if self.view.cursor is not None and (self.view.by_keys or not self.underMouse()):
             row, column = self.view.cursor
             place = screen_rect(target, zoom, row, column, row + 1, column + 1)
-            # A frame around a small pixel would cover it.
-            draw_frame(painter, place.adjusted(-3, -3, 3, 3) if zoom < 6 else place)
+            # A frame close around a small pixel would cover it.
+            if zoom < 6:
+                place = place.adjusted(-3, -3, 3, 3)
+            draw_frame(painter, place)
 
     def _update_near(self, top: int, left: int, bottom: int, right: int) -> None:
         """Redraw only around some pixels, because the pointer moves often."""
@@ -433,8 +440,7 @@ class PictureCanvas(QWidget):
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
             self._look_so_that(self._grabbed, place, self.zoom())
         else:
-            near = self._near_divider(place)
-            self.setCursor(Qt.CursorShape.SplitHCursor if near else Qt.CursorShape.CrossCursor)
+            self._set_cursor_shape(place)
         self.point_at(self.pixel_at(place))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -502,6 +508,12 @@ class PictureCanvas(QWidget):
                 self.view.set_cursor(None)
         elif self.view.by_keys and self.hasFocus():
             self._report_pixel()
+
+    def _set_cursor_shape(self, place: QPointF) -> None:
+        if self._near_divider(place):
+            self.setCursor(Qt.CursorShape.SplitHCursor)
+        else:
+            self.setCursor(Qt.CursorShape.CrossCursor)
 
     def _near_divider(self, place: QPointF) -> bool:
         return self.divided and abs(place.x() - self._divider * self.width()) <= _GRIP

@@ -37,18 +37,13 @@ def press(canvas: PictureCanvas, event: QKeyEvent) -> bool:
     key = event.key()
     # Qt marks the digits of the keypad, and on macOS the arrows, with a modifier of their own.
     held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-    across, down = _ARROWS.get(key, (0, 0))  # type: ignore[call-overload]
     if canvas.layer is None:
         return False
-    if held == _CONTROL and across and canvas.divided:
-        canvas.move_divider(canvas.divider + across * _DIVIDER)
-    elif held & ~_SHIFT:
+    if key in _ARROWS:
+        return _press_arrow(canvas, held, *_ARROWS[key])  # type: ignore[index]
+    if held & ~_SHIFT:
         return False
-    elif held and (across or down):
-        _point(canvas, across, down)
-    elif across or down:
-        canvas.move_by(across * _MOVE, down * _MOVE)
-    elif key == Qt.Key.Key_F:
+    if key == Qt.Key.Key_F:
         canvas.fit()
     elif key in _ZOOMS:
         _zoom(canvas, _ZOOMS[key])  # type: ignore[index]
@@ -56,6 +51,18 @@ def press(canvas: PictureCanvas, event: QKeyEvent) -> bool:
         _zoom(canvas, canvas.zoom() * _FACTORS[key])  # type: ignore[index]
     elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and canvas.view.cursor is not None:
         canvas.clicked.emit(*canvas.view.cursor)
+    else:
+        return False
+    return True
+
+
+def _press_arrow(canvas: PictureCanvas, held: Qt.KeyboardModifier, across: int, down: int) -> bool:
+    if held == _CONTROL and across and canvas.divided:
+        canvas.move_divider(canvas.divider + across * _DIVIDER)
+    elif held == _SHIFT:
+        _point(canvas, across, down)
+    elif not held:
+        canvas.move_by(across * _MOVE, down * _MOVE)
     else:
         return False
     return True

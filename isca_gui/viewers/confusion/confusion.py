@@ -349,8 +349,10 @@ class ConfusionViewer(Viewer):
             return
 
         def on_recognised(recognition: Recognition) -> None:
-            # Another project may have been opened meanwhile, with a run of the same number.
-            now = self.session.run_of(run_number) if shiboken6.isValid(self) else None
+            # The viewer may be gone, or another project may have a run of the same number.
+            if not shiboken6.isValid(self):
+                return
+            now = self.session.run_of(run_number)
             if now is None or now.model is not run.model:
                 return
             # A double click asks twice.
@@ -414,8 +416,8 @@ class ConfusionViewer(Viewer):
 
     def _random(self) -> Run | None:
         """Return the newest evaluated run of the random subspace."""
-        found = [run for run in self._evaluated() if run.settings.method == "random"]
-        return found[-1] if found else None
+        newest_first = reversed(self._evaluated())
+        return next((run for run in newest_first if run.settings.method == "random"), None)
 
 
 def _title(session: Session, run: Run) -> str:

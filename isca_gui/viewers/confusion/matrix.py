@@ -65,7 +65,9 @@ class ConfusionMatrix(QWidget):
         rows: list[tuple[object, ...]] = [("true", *self.columns, "recall")]
         for row, label in enumerate(self.classes):
             total = max(int(self.counts[row].sum()), 1)
-            recall = "" if self.is_uncounted(row) else f"{self.counts[row, row] / total:.4f}"
+            recall = f"{self.counts[row, row] / total:.4f}"
+            if self.is_uncounted(row):
+                recall = ""
             rows.append((label, *map(int, self.counts[row]), recall))
         return rows
 
@@ -166,8 +168,12 @@ class ConfusionMatrix(QWidget):
                 painter.fillRect(box, shade)
                 painter.setPen(QPen(_mixed(paper, ink, 0.3), 1))
                 painter.drawRect(box)
-                painter.setPen(_readable(shade) if count else _mixed(paper, ink, 0.45))
-                painter.drawText(box, Qt.AlignmentFlag.AlignCenter, str(count) if count else "·")
+                text = "·"
+                painter.setPen(_mixed(paper, ink, 0.45))
+                if count:
+                    text = str(count)
+                    painter.setPen(_readable(shade))
+                painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
 
     def _paint_headings(self, painter: QPainter, size: QSize, ink: QColor) -> None:
         left = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
@@ -223,9 +229,12 @@ class ConfusionMatrix(QWidget):
         if key not in _ARROWS or not self.counts.size:
             super().keyPressEvent(event)
             return
-        row, column = self.chosen or (0, 0)
         # The first key only shows where the arrows start.
-        down, across = _ARROWS[key] if self.chosen is not None else (0, 0)
+        if self.chosen is None:
+            self.choose(0, 0)
+            return
+        row, column = self.chosen
+        down, across = _ARROWS[key]
         rows, columns = self.counts.shape
         self.choose(min(max(row + down, 0), rows - 1), min(max(column + across, 0), columns - 1))
 
@@ -233,7 +242,9 @@ class ConfusionMatrix(QWidget):
         """Describe the cell under the pointer in the tooltip."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             cell = self.cell_at(event.pos().toPointF())
-            text = self.sentence(*cell) if cell is not None else self.toolTip()
+            text = self.toolTip()
+            if cell is not None:
+                text = self.sentence(*cell)
             QToolTip.showText(event.globalPos(), text, self)
             return True
         return super().event(event)
@@ -270,5 +281,5 @@ def _mixed(first: QColor, second: QColor, share: float) -> QColor:
 
 def _readable(paper: QColor) -> QColor:
     """Return black or white, whichever is easier to read on a colour."""
-    red, green, blue = paper.redF(), paper.greenF(), paper.blueF()
-    return QColor("black" if 0.3 * red + 0.59 * green + 0.11 * blue > 0.5 else "white")
+    brightness = 0.3 * paper.redF() + 0.59 * paper.greenF() + 0.11 * paper.blueF()
+    return QColor("black" if brightness > 0.5 else "white")

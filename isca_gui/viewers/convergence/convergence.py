@@ -359,7 +359,7 @@ class ConvergenceViewer(Viewer):
         if run is None:
             return ""
         epochs = run.model.state.epoch
-        text = f"{run.name}: {epochs} {'epoch' if epochs == 1 else 'epochs'}"
+        text = f"{run.name}: 1 epoch" if epochs == 1 else f"{run.name}: {epochs} epochs"
         if run.model.steps:
             text += f", objective {run.model.steps[-1].objective:.4f}"
         return text

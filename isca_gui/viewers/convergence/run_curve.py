@@ -113,7 +113,8 @@ def thinned(
     """
     start, end = np.searchsorted(epochs, [low, high])
     here = slice(max(int(start) - 1, 0), int(end) + 1)
-    epochs, values = epochs[here], values[here]
+    epochs = epochs[here]
+    values = values[here]
     if len(epochs) <= 2 * _PARTS:
         return epochs, values
     size = len(epochs) // _PARTS
@@ -134,14 +135,13 @@ def round_end(epoch: float) -> float:
 
 def round_range(values: Iterable[Floats]) -> tuple[float, float] | None:
     """Return exponents of ten, in quarters, that enclose all values; None without values."""
-    lows, highs = [], []
+    lowest = math.inf
+    highest = -math.inf
     for part in values:
-        low, high = np.fmin.reduce(part, initial=math.inf), np.fmax.reduce(part, initial=-math.inf)
-        if math.isfinite(low):
-            lows.append(low)
-            highs.append(high)
-    if not lows:
+        lowest = np.fmin.reduce(part, initial=lowest)
+        highest = np.fmax.reduce(part, initial=highest)
+    if not math.isfinite(lowest):
         return None
-    low = math.floor(4 * math.log10(min(lows)) - 0.1) / 4
-    high = math.ceil(4 * math.log10(max(highs)) + 0.1) / 4
+    low = math.floor(4 * math.log10(lowest) - 0.1) / 4
+    high = math.ceil(4 * math.log10(highest) + 0.1) / 4
     return low, max(high, low + 0.5)

@@ -47,11 +47,15 @@ def thumbnails(dataset: Dataset) -> Generator[Progress, None, list[QImage]]:
 
 def _columns_by_level(dataset: Dataset) -> tuple[float, ...]:
     """Return the levels if every picture has a cell of its own; a folder may hold more."""
-    levels = dataset.spec.levels if dataset.spec is not None else ()
+    if dataset.spec is None:
+        return ()
+    levels = dataset.spec.levels
     cells = [(entry.label, entry.target_mse) for entry in dataset.entries[1:]]
     cells += [(missed.kind, missed.target_mse) for missed in dataset.unreachable]
     all_differ = len(set(cells)) == len(cells)
-    return levels if all_differ and {level for _, level in cells} <= set(levels) else ()
+    if not all_differ or not {level for _, level in cells} <= set(levels):
+        return ()
+    return levels
 
 
 class GalleryTable(QTableView):
@@ -148,7 +152,7 @@ class GalleryModel(QAbstractTableModel):
             self._lay_out_by_error(dataset)
 
     def _lay_out_by_level(self, dataset: Dataset) -> None:
-        """Give a column to each level, the same for every kind."""
+        """Lay out one column for each level, the same for every kind."""
         self._columns = [number_text(level) for level in self._levels]
         for number, entry in enumerate(dataset.entries):
             if number > 0:

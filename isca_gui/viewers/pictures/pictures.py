@@ -256,7 +256,8 @@ class PicturesViewer(Viewer):
         """Return the dataset as a table."""
         head = ("number", "label", "target MSE", "achieved MSE", "strength", "seed")
         rows: list[tuple[object, ...]] = [head]
-        for number, entry in enumerate(self._dataset.entries if self._dataset else ()):
+        entries = self._dataset.entries if self._dataset else ()
+        for number, entry in enumerate(entries):
             errors = (entry.target_mse, entry.achieved_mse)
             rows.append((number, entry.label, *errors, entry.strength, entry.seed))
         return rows
@@ -270,7 +271,9 @@ class PicturesViewer(Viewer):
         reference = self.session.work.dataset_of
         if self._dataset is None or self._dataset.spec is None:
             raise ExportError("This dataset was imported, so no command can make it.")
-        picture = reference.path if reference is not None and reference.path else "PICTURE"
+        picture = "PICTURE"
+        if reference is not None and reference.path:
+            picture = reference.path
         return dataset_command(self._dataset.spec, picture, "dataset")
 
     # --- drawing ----------------------------------------------------------------------------------
@@ -329,12 +332,11 @@ class PicturesViewer(Viewer):
         base_name = captions.long_name(self._dataset, shown.base)
         base_short = captions.short_name(self._dataset, shown.base)
         base_content = PaneContent(base, base_name, base_short)
-        names = [captions.long_name(self._dataset, number) for number in shown.others]
-        shorts = [captions.short_name(self._dataset, number) for number in shown.others]
-        pictures = [
-            PaneContent(comparison.second, name, short)
-            for comparison, name, short in zip(shown.comparisons, names, shorts, strict=True)
-        ]
+        pictures = []
+        for number, comparison in zip(shown.others, shown.comparisons, strict=True):
+            name = captions.long_name(self._dataset, number)
+            short = captions.short_name(self._dataset, number)
+            pictures.append(PaneContent(comparison.second, name, short))
         if self.mode == SIDE_BY_SIDE:
             return [base_content, *pictures]
         if self.mode == SWIPE:
@@ -347,8 +349,14 @@ class PicturesViewer(Viewer):
                 )
                 for each in pictures
             ]
+        if self.mode == BLINK and self._second_seen:
+            return pictures
         if self.mode == BLINK:
-            return pictures if self._second_seen else [base_content] * len(pictures)
+            return [base_content] * len(pictures)
+        return self._maps(shown, pictures)
+
+    def _maps(self, shown: ComparisonSet, pictures: list[PaneContent]) -> list[PaneContent]:
+        """Return a map for each picture; a single picture is shown beside its map."""
         if self.mode == DIFFERENCE:
             title = "Difference"
             maps = [comparison.difference for comparison in shown.comparisons]

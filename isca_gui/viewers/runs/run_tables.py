@@ -35,7 +35,10 @@ def sort_rows(rows: Iterable[Row], value: Callable[[Row], object], descending: b
     known: list[Row] = []
     unknown: list[Row] = []
     for row in rows:
-        (known if _is_known(value(row)) else unknown).append(row)
+        if _is_known(value(row)):
+            known.append(row)
+        else:
+            unknown.append(row)
     return sorted(known, key=lambda row: _sort_key(value(row)), reverse=descending) + unknown
 
 
@@ -58,7 +61,9 @@ def _sort_key(value: Any) -> Any:
 
 def percent(share: float | None) -> str:
     """Return a share as text; a dash if it is unknown, as for a dataset without copies."""
-    return "–" if share is None or math.isnan(share) else f"{share:.1%}"
+    if share is None or math.isnan(share):
+        return "–"
+    return f"{share:.1%}"
 
 
 def set_up_table(table: QTableView, stretched: int, on_sorted: Callable[..., None]) -> None:
@@ -153,7 +158,9 @@ def saved_order(header: QHeaderView, titles: Sequence[str]) -> ViewSetting:
 
     def read() -> list[Any] | None:
         column = header.sortIndicatorSection()
-        return None if column == _UNSORTED else [titles[column], _is_descending(header)]
+        if column == _UNSORTED:
+            return None
+        return [titles[column], _is_descending(header)]
 
     def write(value: Any) -> None:
         if value is None:

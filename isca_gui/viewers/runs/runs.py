@@ -74,6 +74,10 @@ def _objective(run: Run) -> float:
     return float(run.model.steps[-1].objective) if run.model.steps else math.nan
 
 
+def _accuracy(run: Run) -> float | None:
+    return run.evaluation.accuracy if run.evaluation is not None else None
+
+
 _COLUMNS = (
     _Column("No.", "Number of the run", lambda run: str(run.number), lambda run: run.number),
     _Column("Name", "Double-click or press F2 to rename",
@@ -92,8 +96,7 @@ _COLUMNS = (
             lambda run: f"{run.model.state.seconds:.1f}", lambda run: run.model.state.seconds),
     _Column(run_tables.LEAVE_ONE_OUT,
             "Share of distorted pictures recognised when they are left out; Evaluate measures it",
-            lambda run: run_tables.percent(run.evaluation.accuracy if run.evaluation else None),
-            lambda run: run.evaluation.accuracy if run.evaluation else ""),
+            lambda run: run_tables.percent(_accuracy(run)), _accuracy),
 )  # fmt: skip
 _DATA = "Data"
 TITLES = [*[column.title for column in _COLUMNS], _DATA]
@@ -182,7 +185,9 @@ class RunsModel(QAbstractTableModel):
 
     def _stale_tip(self, run: Run) -> str:
         sentence = stale_sentence(self._session, run)
-        return sentence if self._session.holds(run) else f"{sentence} Train again to compare."
+        if not self._session.holds(run):
+            sentence += " Train again to compare."
+        return sentence
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
@@ -198,7 +203,9 @@ class RunsModel(QAbstractTableModel):
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Allow only the name to be edited."""
         flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-        return flags | Qt.ItemFlag.ItemIsEditable if index.column() == NAME else flags
+        if index.column() == NAME:
+            flags |= Qt.ItemFlag.ItemIsEditable
+        return flags
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Rename a run."""
@@ -216,7 +223,8 @@ class RunsModel(QAbstractTableModel):
         """Return the table for a file, in the order shown."""
         rows: list[tuple[object, ...]] = [tuple(TITLES)]
         for run in self.runs:
-            rows.append(tuple(column.value(run) for column in self._columns))
+            values = (column.value(run) for column in self._columns)
+            rows.append(tuple("" if value is None else value for value in values))
         return rows
 
 
@@ -402,8 +410,10 @@ class RunsViewer(Viewer):
         run = self.session.run
         busy = run is not None and self.jobs.running(f"evaluation {run.number}")
         for text, button in self.buttons.items():
-            reason = "" if run is not None else "Select a run first."
-            if text == "Evaluate" and busy:
+            reason = ""
+            if run is None:
+                reason = "Select a run first."
+            elif text == "Evaluate" and busy:
                 reason = "The evaluation is running."
             button.setEnabled(not reason)
             button.setToolTip(reason or str(button.property("tip")))

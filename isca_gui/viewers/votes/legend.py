@@ -142,4 +142,6 @@ def _draw_distance(painter: QPainter, box: QRectF, distance: float, bold: bool) 
 
 def percent(share: float) -> str:
     """Return a share as text; a small share is not rounded to nothing."""
-    return "< 1 %" if 0 < share < 0.01 else f"{100 * share:.0f} %"
+    if 0 < share < 0.01:
+        return "< 1 %"
+    return f"{100 * share:.0f} %"

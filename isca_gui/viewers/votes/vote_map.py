@@ -222,7 +222,9 @@ class VoteMapViewer(Viewer):
     def verdict_text(self) -> str:
         """Return the verdict with the picture's name, to be sent to somebody."""
         tested = self._tested
-        return f"{tested.name}: {tested.verdict.sentence}\n" if tested and tested.verdict else ""
+        if tested is None or tested.verdict is None:
+            return ""
+        return f"{tested.name}: {tested.verdict.sentence}\n"
 
     def block_rows(self) -> list[tuple[object, ...]]:
         """Return the votes of all blocks as a table."""

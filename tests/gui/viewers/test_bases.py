@@ -58,11 +58,12 @@ def test_the_gallery_has_all_components_and_is_linked(qtbot: QtBot, with_run: St
 
 
 @pytest.mark.parametrize(("place", "component"), [(4, 1), (2, 3)])
-def test_a_basis_is_saved_under_the_component_that_it_is(
+def test_a_basis_is_saved_under_the_name_of_its_component(
     qtbot: QtBot, with_run: Studio, place: int, component: int
 ) -> None:
     viewer = opened(qtbot, with_run, BasesViewer)
-    viewer.component.setCurrentIndex(place)  # the last is all of them
+    # The last line stands for all components.
+    viewer.component.setCurrentIndex(place)
     with_run.rest(qtbot)
     (export,) = (
         each for each in viewer.findChildren(QToolButton) if "Export U" in each.accessibleName()
@@ -91,7 +92,8 @@ def test_a_click_on_a_block_shows_its_patches(qtbot: QtBot, with_run: Studio, mo
 
 def test_a_block_is_chosen_by_keys(qtbot: QtBot, with_run: Studio, model: Model) -> None:
     viewer = opened(qtbot, with_run, BasesViewer)
-    canvas, shift = viewer.canvases["J", 0], Qt.KeyboardModifier.ShiftModifier
+    canvas = viewer.canvases["J", 0]
+    shift = Qt.KeyboardModifier.ShiftModifier
     qtbot.keyClick(canvas, Qt.Key.Key_Up, shift)
     first = model.grid.index_at(*canvas.view.cursor)
     for key in (Qt.Key.Key_Up, Qt.Key.Key_Left):
@@ -100,10 +102,13 @@ def test_a_block_is_chosen_by_keys(qtbot: QtBot, with_run: Studio, model: Model)
     qtbot.keyClick(canvas, Qt.Key.Key_Enter)
     assert viewer.block == first - model.grid.columns - 1
     assert viewer.patches.layer is not None
-    canvas.point_at((0, 0))  # the pointer, on its way out
+    # The pointer crosses the corner on its way out.
+    canvas.point_at((0, 0))
     canvas.view.set_cursor(None)
     qtbot.keyClick(canvas, Qt.Key.Key_Right, shift)
-    assert model.grid.index_at(*canvas.view.cursor) == viewer.block, "they begin at what is chosen"
+    assert model.grid.index_at(*canvas.view.cursor) == viewer.block, (
+        "keys start at the chosen block"
+    )
 
 
 def test_a_block_of_another_grid_is_forgotten(

@@ -62,11 +62,11 @@ def test_every_cell_lists_exactly_its_pictures(
     listed = []
     for row in range(matrix.counts.shape[0]):
         for column in range(matrix.counts.shape[1]):
-            with qtbot.waitSignal(confusion.pictures_chosen) as told:
+            with qtbot.waitSignal(confusion.pictures_chosen) as chosen:
                 place = matrix.cell_rect(row, column).center().toPoint()
                 qtbot.mouseClick(matrix, Qt.MouseButton.LeftButton, pos=place)
-            assert len(told.args[0]) == matrix.counts[row, column] == confusion.list.count()
-            listed += told.args[0]
+            assert len(chosen.args[0]) == matrix.counts[row, column] == confusion.list.count()
+            listed += chosen.args[0]
     assert sorted(listed) == list(range(len(run.model.known.labels)))  # type: ignore[union-attr]
     with_run.rest(qtbot)
 
@@ -91,7 +91,8 @@ def test_a_picture_of_a_cell_opens_with_its_blocks_left_out(
     with qtbot.waitSignal(confusion.picture_opened):
         confusion._on_item(confusion.list.item(0))
     assert len(with_run.session.tested) == 1
-    with_run.session.set_spec(replace(with_run.session.spec, seed=9))  # the run is stale now
+    # Other dataset settings make the run stale.
+    with_run.session.set_spec(replace(with_run.session.spec, seed=9))
     with_run.actions.recognise_again()
     with_run.rest(qtbot)
     again = with_run.session.test
@@ -190,7 +191,8 @@ def test_all_runs_side_by_side_and_the_random_baseline(
     confusion.baseline.click()
     confusion.every.click()
     assert list(confusion.matrices) == [number - 1, number]
-    for selected in (number, number - 1):  # the one saved
+    # The matrix of the selected run is the one that is saved.
+    for selected in (number, number - 1):
         with_run.session.select_run(selected)
         with_run.rest(qtbot)
         assert confusion._image() == confusion.matrices[selected].drawn()
@@ -212,9 +214,9 @@ def test_the_matrix_is_used_by_keyboard_and_saved(
     for key in (Qt.Key.Key_Down, Qt.Key.Key_Down, Qt.Key.Key_Right):
         qtbot.keyClick(matrix, key)
     assert matrix.chosen == (1, 1)
-    for thing in confusion.exportables():
-        for suffix in thing.suffixes:
-            confusion.exporter.save(thing, tmp_path / f"m{suffix}")
+    for item in confusion.exportables():
+        for suffix in item.suffixes:
+            confusion.exporter.save(item, tmp_path / f"m{suffix}")
     with_run.rest(qtbot)
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".csv", ".png", ".svg"]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.alone
-def test_steps_are_drawn_as_they_come_at_most_at_thirty_hertz(
+def test_steps_are_drawn_as_they_arrive_at_most_at_thirty_hertz(
     qtbot: QtBot, with_dataset: Studio, model: Model
 ) -> None:
     session = with_dataset.session
@@ -34,14 +34,16 @@ def test_steps_are_drawn_as_they_come_at_most_at_thirty_hertz(
     assert isinstance(viewer, ConvergenceViewer)
     number = session.begin_run(TrainingSettings(epochs=400))
     assert "preparing" in viewer.describe()
-    before, begun = viewer.drawn, time.monotonic()
+    before = viewer.drawn
+    begun = time.monotonic()
     for epoch in range(1, 301):
         session.add_steps(
             [replace(model.steps[0], epoch=epoch, error=1 / epoch, objective=2 / epoch)]
         )
         qtbot.wait(1)
     qtbot.waitUntil(lambda: len(viewer.curves[number, "error"].xData) == 300, timeout=2000)
-    drawn, seconds = viewer.drawn - before, time.monotonic() - begun
+    drawn = viewer.drawn - before
+    seconds = time.monotonic() - begun
     assert 2 <= drawn <= 30 * seconds + 2
     assert "epoch 300 of 400" in viewer.describe()
     qtbot.waitUntil(lambda: not viewer._timer.isActive(), timeout=2000)
@@ -52,7 +54,7 @@ def test_steps_are_drawn_as_they_come_at_most_at_thirty_hertz(
     assert number not in viewer.run_curves
 
 
-def test_runs_lie_over_each_other_and_curves_can_be_hidden(
+def test_several_runs_are_shown_and_curves_can_be_hidden(
     qtbot: QtBot, with_run: Studio, random_model: Model
 ) -> None:
     add_run(with_run, random_model)
@@ -72,15 +74,16 @@ def test_runs_lie_over_each_other_and_curves_can_be_hidden(
     )
 
 
-def test_a_training_of_another_project_is_not_gone_on_with(
+def test_curves_of_another_project_are_not_continued(
     qtbot: QtBot, with_run: Studio, model: Model, small: Dataset
 ) -> None:
     session = with_run.session
     viewer = opened(qtbot, with_run, ConvergenceViewer)
     steps = tuple(replace(step, error=0.5) for step in model.steps)
-    for seen in (0, 2, len(steps)):  # when it is looked at again
+    # The viewer is shown again after so many steps.
+    for seen in (0, 2, len(steps)):
         viewer.hide()
-        session.set_work(SessionState(session.spec, session.settings, session.reference))  # New
+        session.set_work(SessionState(session.spec, session.settings, session.reference))
         session.set_dataset(small, small.digest())
         assert session.begin_run(session.settings) == 1
         session.add_steps(steps[:seen])

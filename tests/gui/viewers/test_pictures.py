@@ -225,12 +225,13 @@ def test_several_pictures_chosen_by_the_mouse_are_shown_at_once(
     for pane, number in zip(shown, (0, 1, 4, 5), strict=True):
         assert pane.layer is not None
         assert (pane.layer.values == small.pictures[number]).all()
-    click(qtbot, viewer, 4, Qt.KeyboardModifier.ControlModifier)  # once more: not chosen any longer
+    # A second Ctrl+click takes the picture out again.
+    click(qtbot, viewer, 4, Qt.KeyboardModifier.ControlModifier)
     with_dataset.rest(qtbot)
     assert len(seen(viewer)) == 3
 
 
-def test_several_pictures_are_chosen_by_the_keys(
+def test_several_pictures_are_chosen_by_keyboard(
     qtbot: QtBot, viewer: PicturesViewer, with_dataset: Studio
 ) -> None:
     viewer.choose(1)
@@ -245,7 +246,7 @@ def test_several_pictures_are_chosen_by_the_keys(
     assert viewer.shown.others == (1, 2, 4)
 
 
-def test_more_pictures_than_panes_are_said_to_be_left_out(
+def test_pictures_beyond_the_panes_are_reported(
     qtbot: QtBot, with_dataset: Studio, small: Dataset
 ) -> None:
     many = Dataset(
@@ -287,7 +288,8 @@ def test_every_mode_shows_all_that_are_chosen(
     viewer.set_mode(mode)
     assert len(seen(viewer)) == count
     assert viewer.shown is not None
-    if mode == pictures.DIFFERENCE:  # one scale for all
+    # All differences share one scale.
+    if mode == pictures.DIFFERENCE:
         assert len({each.limit for each in viewer.shown.comparisons}) == 1
         assert [pane.layer for pane in seen(viewer)] == [
             c.difference for c in viewer.shown.comparisons
@@ -325,7 +327,7 @@ def test_all_panes_are_saved_as_one_picture(
     assert whole.width() * whole.height() >= 3 * width * height
 
 
-def test_the_panes_stay_where_they_are_when_the_pointer_comes(
+def test_the_panes_do_not_move_under_the_pointer(
     qtbot: QtBot, viewer: PicturesViewer, with_dataset: Studio
 ) -> None:
     viewer.choose(*range(1, 7))

@@ -63,8 +63,10 @@ def test_reconstructions_by_other_blocks_have_the_numbers_of_the_command(
     image.save_tiff(tmp_path / "a.tiff", made.pictures[0])
     words = ["m.isca", "a.tiff", "-o", "b.tiff", "--components", "1", "--json"]
     assert cli.main(["reconstruct", *(str(tmp_path / w) if "." in w else w for w in words)]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (result.error, result.similarity) == pytest.approx((told["mse"], told["ssim"]), rel=1e-5)
+    answer = json.loads(capsys.readouterr().out)
+    assert (result.error, result.similarity) == pytest.approx(
+        (answer["mse"], answer["ssim"]), rel=1e-5
+    )
 
 
 @pytest.mark.alone

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from isca_gui.viewers.viewer import Viewer
     from tests.gui.conftest import Studio
 
-OBJECTIVE, SECONDS = 5, 6  # columns of the comparison; the runs have one more before them
+# Columns of the comparison; the table of runs has one more before them.
+OBJECTIVE = 5
+SECONDS = 6
 
 values = st.none() | st.just("") | st.floats() | st.integers(-9, 9)
 
@@ -62,7 +64,8 @@ def test_any_names_have_an_order(names: list[str], falling: bool) -> None:
 
 
 def test_a_name_of_very_many_digits_has_its_place() -> None:
-    large, larger = "9" * 5000, "1" + "0" * 5000
+    large = "9" * 5000
+    larger = "1" + "0" * 5000
     assert sort_rows([larger, large, "7"], str, False) == ["7", large, larger]
 
 
@@ -114,7 +117,8 @@ def test_a_heading_puts_the_runs_in_order(
         ["Run 9", "run 10", "run 2"],
         ["run 10", "Run 9", "run 2"],
     )
-    for expected in orders:  # rising, falling, as trained
+    # Ascending, descending, and in the order of training.
+    for expected in orders:
         click_heading(viewer, SECONDS + more)
         assert names(viewer) == expected
         table = viewer.model.table() if more else viewer.rows()
@@ -238,7 +242,8 @@ def test_all_runs_are_evaluated_one_after_the_other(
     qtbot: QtBot, shown: Callable[[type[Viewer]], Any], model: Model
 ) -> None:
     viewer = shown(ComparisonViewer)
-    session, jobs = viewer.session, viewer.jobs
+    session = viewer.session
+    jobs = viewer.jobs
     broken = session.runs[0]
     session.replace_run(replace(broken, model=replace(model, known=None)))
     at_once: list[int] = []

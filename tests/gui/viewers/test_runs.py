@@ -92,7 +92,8 @@ def test_a_model_is_exported(
     dialog = viewer.findChild(QFileDialog)
     assert [Path(name).name for name in dialog.selectedFiles()] == ["isca-1.isca"]
     first = with_run.session.runs[0]
-    add_run(with_run, random_model)  # a training ends while the file is being named
+    # A training ends while the user chooses the file.
+    add_run(with_run, random_model)
     dialog.fileSelected.emit(str(tmp_path / "m"))
     with_run.rest(qtbot)
     assert load_model(tmp_path / "m.isca").settings == first.model.settings
@@ -138,8 +139,9 @@ def test_the_command_is_the_one_that_gives_the_same(qtbot: QtBot, with_run: Stud
 def test_the_command_has_the_dataset_that_was_trained_on(
     qtbot: QtBot, with_run: Studio, small: Dataset, tmp_path: Path
 ) -> None:
-    """Whatever is set for the next one; but not with another reference than its own."""
-    session, path = with_run.session, str(tmp_path / "a.png")
+    """The settings for the next dataset do not count; another reference does."""
+    session = with_run.session
+    path = str(tmp_path / "a.png")
     assert session.reference is not None
     own = replace(session.reference, path=path)
     session.set_reference(own)

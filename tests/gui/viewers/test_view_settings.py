@@ -66,13 +66,13 @@ def turn_wheel(qtbot: QtBot, window: MainWindow) -> None:
     window.show_viewer("convergence")
     rest(qtbot, window)
     port = widget(window, "convergence").plot.viewport()
-    place, no = QPointF(port.rect().center()), Qt.MouseButton.NoButton
+    place = QPointF(port.rect().center())
     turn = QWheelEvent(
         place,
         QPointF(port.mapToGlobal(place.toPoint())),
         QPoint(),
         QPoint(0, 360),
-        no,
+        Qt.MouseButton.NoButton,
         Qt.KeyboardModifier.NoModifier,
         Qt.ScrollPhase.NoScrollPhase,
         False,
@@ -141,7 +141,8 @@ def test_view_settings_are_restored(
     qtbot: QtBot, changed: MainWindow, tmp_path: Path, open_window: Callable[[], MainWindow]
 ) -> None:
     path = tmp_path / f"all{SUFFIX}"
-    before, written = shown_settings(changed), save(qtbot, changed, path)
+    before = shown_settings(changed)
+    written = save(qtbot, changed, path)
     changed.close()
     other = open_window()
     assert shown_settings(other) != before
@@ -307,7 +308,8 @@ def test_a_late_drawing_of_the_old_project_is_dropped(
     changed.session.set_dataset(made, made.digest())
     changed.show_viewer("pictures")
     rest(qtbot, changed)
-    go_on, late = threading.Event(), []
+    go_on = threading.Event()
+    late: list[object] = []
     pictures._latest.submit(lambda: go_on.wait(20), late.append)
     changed.projects._load(str(path), str(path), changed.projects.request())
     qtbot.waitUntil(lambda: pictures._dataset is changed.session.dataset is not made)

@@ -68,7 +68,7 @@ def test_stale_runs_are_marked(qtbot: QtBot, with_run: Studio, small: Dataset) -
     assert changed in reconstruction.figures.text()
 
 
-def test_the_reason_of_being_stale_is_the_present_one(qtbot: QtBot, with_run: Studio) -> None:
+def test_the_reason_for_being_stale_is_the_current_one(qtbot: QtBot, with_run: Studio) -> None:
     session = with_run.session
     viewer = opened(qtbot, with_run, RunsViewer)
     assert session.reference is not None

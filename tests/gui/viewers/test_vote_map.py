@@ -74,7 +74,7 @@ def test_every_map_can_be_chosen(
 @pytest.mark.parametrize(
     ("level", "texts"), [(0.4, "0.4 0.3 0.2 0.1 0"), (900.0, "900 675 450 225 0")]
 )
-def test_the_scale_of_the_severity_says_its_values(
+def test_the_scale_of_the_severity_shows_its_values(
     qtbot: QtBot, votes: VoteMapViewer, with_run: Studio, level: float, texts: str
 ) -> None:
     test = with_run.session.test
@@ -182,7 +182,7 @@ def test_every_block_is_reached_by_keys(
     assert seen >= {headline(found, block, found.grid.rectangle(block)) for block in blocks}
 
 
-def test_frame_and_details_are_of_the_same_block_also_of_another_picture(
+def test_frame_and_details_show_the_same_block_of_another_picture_too(
     qtbot: QtBot, votes: VoteMapViewer, with_run: Studio
 ) -> None:
     session = with_run.session
@@ -205,10 +205,11 @@ def test_frame_and_details_are_of_the_same_block_also_of_another_picture(
     assert votes.details.own.layer is None
 
 
-def test_patterns_are_drawn_for_the_zoom_of_the_picture_that_comes(
+def test_patterns_are_drawn_for_the_zoom_of_the_next_picture(
     qtbot: QtBot, votes: VoteMapViewer, with_run: Studio, picture: NDArray[np.float32]
 ) -> None:
-    session, first = with_run.session, with_run.session.test
+    session = with_run.session
+    first = session.test
     assert first is not None
     large = finish(
         dataset.generate(np.tile(picture, (18, 18)), DatasetSpec(("luminance",), (100.0,)))
@@ -221,14 +222,15 @@ def test_patterns_are_drawn_for_the_zoom_of_the_picture_that_comes(
         session.select_tested(number)
         with_run.rest(qtbot)
         if zoom:
-            votes.canvas.set_zoom(zoom)  # ends with a picture of another size
+            # The zoom ends with a picture of another size.
+            votes.canvas.set_zoom(zoom)
             with_run.rest(qtbot)
         assert votes._spacing == spacing_at(votes.canvas.zoom())
         spacings.append(votes._spacing)
     assert spacings == [8, 1, 8, 1, 8]
 
 
-def test_the_status_bar_does_not_tell_of_a_viewer_behind_another(
+def test_the_status_bar_ignores_a_viewer_behind_another(
     qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32], small: Dataset, model: Model
 ) -> None:
     fill(window, picture, small, model)
@@ -236,19 +238,20 @@ def test_the_status_bar_does_not_tell_of_a_viewer_behind_another(
     window.activateWindow()
     window.show_viewer("vote_map")
     rest(qtbot, window)
-    canvas, status = window.docks["vote_map"].widget().canvas, window.status  # type: ignore[attr-defined]
+    canvas = window.docks["vote_map"].widget().canvas  # type: ignore[attr-defined]
+    status = window.status
     canvas.setFocus()
     qtbot.waitUntil(canvas.hasFocus)
     qtbot.keyClick(canvas, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
-    told = status.pixel_label.text(), status.zoom_label.text()
-    assert all(told)
+    shown_before = status.pixel_label.text(), status.zoom_label.text()
+    assert all(shown_before)
     window.docks["confusion"].raise_()
     qtbot.waitUntil(lambda: not status.pixel_label.text())
     assert not status.zoom_label.text()
     assert canvas.view.cursor is not None, "the block is still the one shown"
     window.docks["vote_map"].raise_()
     canvas.setFocus()
-    qtbot.waitUntil(lambda: (status.pixel_label.text(), status.zoom_label.text()) == told)
+    qtbot.waitUntil(lambda: (status.pixel_label.text(), status.zoom_label.text()) == shown_before)
 
 
 def test_the_verdict_is_seen_whole_in_the_default_layout(
@@ -262,7 +265,8 @@ def test_the_verdict_is_seen_whole_in_the_default_layout(
             f"{name}{number}", small.pictures[-1], "gaussian-noise at MSE 45"
         )
         rest(qtbot, window)
-    fill(window, picture, small, model)  # another run: the verdict is stale
+    # Another run makes the verdict stale.
+    fill(window, picture, small, model)
     window.show_viewer("vote_map")
     rest(qtbot, window)
     votes = window.docks["vote_map"].widget()
@@ -290,9 +294,9 @@ def test_the_verdict_is_copied_and_saved(
 ) -> None:
     votes.copy.click()
     assert votes.verdict.text() in QGuiApplication.clipboard().text()
-    for thing in votes.exportables():
-        for suffix in thing.suffixes:
-            votes.exporter.save(thing, tmp_path / f"{thing.title}{suffix}")
+    for item in votes.exportables():
+        for suffix in item.suffixes:
+            votes.exporter.save(item, tmp_path / f"{item.title}{suffix}")
     with_run.rest(qtbot)
     assert len(list(tmp_path.iterdir())) == 6
     assert not with_run.errors
