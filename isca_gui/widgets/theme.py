@@ -60,7 +60,7 @@ def truth_words(truth: Truth) -> str:
     """Return what was done to a picture that was made here, with the title of its class."""
     if truth.mse is None:
         return truth.text
-    return f"{style_of(truth.label).title} at MSE {truth.mse:g}"
+    return f"{style_of(truth.label).title}, MSE {truth.mse:g}"
 
 
 CLASS_STYLES = {label: class_style(label) for label in (ORIGINAL, *DISTORTIONS, UNDECIDED)}

@@ -320,7 +320,9 @@ class MainWindow(ArrangedWindow):
         work = self.session.work
         folded = [panel.NAME for panel in self._panels() if not panel.heading.isChecked()]
         looks = {
-            name: values for name, viewer in self._viewers() if (values := viewer.looks.values())
+            name: values
+            for name, viewer in self._viewers()
+            if (values := viewer.view_settings.values())
         }
         return {
             "run": work.run,
@@ -336,12 +338,12 @@ class MainWindow(ArrangedWindow):
         looks = project.view.get("viewers")
         for name, viewer in self._viewers():
             values = looks.get(name) if isinstance(looks, dict) else None
-            viewer.look_as(values if isinstance(values, dict) else {})
+            viewer.restore_view(values if isinstance(values, dict) else {})
         self.show_layout(project.layout)
 
     def _on_project_begun(self) -> None:
         for _, viewer in self._viewers():
-            viewer.looks.forget()
+            viewer.view_settings.forget_request()
 
     def _viewers(self) -> list[tuple[str, Viewer]]:
         found = ((name, dock.widget()) for name, dock in self.docks.items())

@@ -858,7 +858,7 @@ def test_a_picture_made_from_the_reference_gets_a_verdict(
     assert test is not None
     assert test.recognition is not None
     assert test.truth.text == "gaussian-noise at MSE 300"
-    assert "Truth: Gaussian noise at MSE 300." in recognise_panel.words.text()
+    assert "Truth: Gaussian noise, MSE 300." in recognise_panel.words.text()
     assert recognise_panel.list.topLevelItemCount() == 1
     verdict = test.recognition.verdict
     assert not verdict.unlike

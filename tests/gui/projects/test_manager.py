@@ -504,7 +504,7 @@ def test_a_map_that_is_not_made_yet_is_not_blamed_on_a_deleted_run(
     for _ in range(2):  # while it is made, and when that was stopped
         for work in (results.save_map, results.save_votes):
             work()
-            assert "is not made yet" in worked.session.messages[-1].text
+            assert "is not ready yet" in worked.session.messages[-1].text
         worked.jobs.stop(JobName.VOTE_MAPS)
         rest(qtbot, worked)
     worked.session.remove_run(1)

@@ -94,9 +94,9 @@ def test_only_a_reference_is_shown_large_with_one_next_step(
     viewer = window.docks["pictures"].widget()
     rest(qtbot, window)
     assert viewer.empty
-    assert viewer.alone.isVisible()
-    assert viewer.alone.layer is not None
-    assert viewer.alone.height() > viewer.height() / 2
+    assert viewer.reference_canvas.isVisible()
+    assert viewer.reference_canvas.layer is not None
+    assert viewer.reference_canvas.height() > viewer.height() / 2
     assert viewer._empty.button.text() == "Generate the dataset"
     assert viewer._empty.button.isVisible()
 
@@ -180,7 +180,7 @@ def test_the_originals_row_is_no_error(qtbot: QtBot, trained: MainWindow) -> Non
     qtbot.addWidget(matrix)
     matrix.set_evaluation(found)
     row = found.classes.index(ORIGINAL)
-    assert [matrix.is_alone(each) for each in range(len(found.classes))].count(True) == 1
+    assert [matrix.is_uncounted(each) for each in range(len(found.classes))].count(True) == 1
     for column in range(len(matrix.columns)):
         assert "no error" in matrix.sentence(row, column)
     assert matrix.rows()[1 + row][-1] == ""
