@@ -121,7 +121,7 @@ class TrainingPanel(StepPanel):
         self.preset_box.activated.connect(self._on_preset_chosen)
         self.keep_button.clicked.connect(self._on_keep_clicked)
         self.name_edit.returnPressed.connect(self._on_name_entered)
-        self.form.validity_changed.connect(self._refresh)
+        self.form.validity_changed.connect(self._on_validity_changed)
         session = self.session
         for signal in (
             *(session.settings_changed, session.dataset_changed, session.runs_changed),
@@ -187,6 +187,10 @@ class TrainingPanel(StepPanel):
         self._failed = False  # something else is looked at, perhaps of another project
         self._refresh()
 
+    def _on_validity_changed(self) -> None:
+        self._actions.set_problem(JobName.TRAINING, self._wrong())
+        self._refresh()
+
     def _on_job_failed(self, failure: Failure) -> None:
         self._failed = self._failed or failure.job == JobName.TRAINING
         self._refresh()
@@ -195,7 +199,6 @@ class TrainingPanel(StepPanel):
         running = self.jobs.running(JobName.TRAINING)
         self._failed = self._failed and not running
         why = self._wrong()
-        self._actions.set_problem(JobName.TRAINING, why)
         if self.session.dataset is None:
             why = "There is no dataset yet: generate one."
         enable(self.train_button, _TRAIN, "A training is under way." if running else why)

@@ -2,18 +2,16 @@
 
 # The states of the work in a window. An arrow is labelled with what leads along it.
 #
-#               open                edit, training, answer
-#   (any) ---------------> SAVED -----------------------------> CHANGED
-#     |                      ^                                  |  ^  |
-#     | new                  |              save                |  |  | autosave, every 20 s
-#     v                      +----------------------------------+  |  v
-#    NEW                     |              save                   | AUTOSAVED
-#     |                      +-------------------------------------|--+  |
-#     |      edit                                                  |     | crash
-#     +------------------------------------------------------------+     v
-#                                                                  |  (next start)
-#                                                                  |     | restore
-#                                                                  +--- RECOVERED
+#             new               edit
+#   (any) ----------> NEW ----------------+
+#                                         v      20 s pass               crash
+#             open            edit             ------------>           ------->  (next start)
+#   (any) ----------> SAVED ---------> CHANGED               AUTOSAVED               |
+#                       ^                | ^   <------------     |                   | restore
+#                       |      save      | |        edit         |                   v
+#                       +----------------+ +---------------------|------------- RECOVERED
+#                       |                         save           |
+#                       +----------------------------------------+
 #
 #   NEW        There is no file, and nothing in the session that is worth keeping.
 #   SAVED      The session's stamp is that of the file: `_saved_stamp`.
