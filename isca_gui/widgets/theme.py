@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton, QW
 
 from isca_gui.core.distortion.distortions import DISTORTIONS, ORIGINAL
 from isca_gui.core.distortion.distortions import UNDECIDED_LABEL as UNDECIDED
-from isca_gui.core.recognition.vote_overlays import style_of
+from isca_gui.core.recognition.vote_overlays import look
 
 SYSTEM, LIGHT, DARK = "system", "light", "dark"
 CHOICES = {SYSTEM: "As the system", LIGHT: "Light", DARK: "Dark"}
@@ -50,7 +50,7 @@ _BRUSHES = {
 
 def class_style(label: str) -> ClassStyle:
     """Give the style of a label: that of the maps, with the pattern of a mixture's first part."""
-    found = style_of(label)
+    found = look(label)
     colour, letters = QColor(*found.colour).name().upper(), "+".join(found.letter)
     return ClassStyle(colour, letters, found.title, _BRUSHES[found.patterns[0]])
 
@@ -58,7 +58,7 @@ def class_style(label: str) -> ClassStyle:
 def truth_words(truth: str) -> str:
     """Say what was done to a picture that was made here, with the title of its class."""
     label, at, level = truth.partition(AT)
-    return f"{style_of(label).title}{at}{level}" if at else truth
+    return f"{look(label).title}{at}{level}" if at else truth
 
 
 CLASS_STYLES = {label: class_style(label) for label in (ORIGINAL, *DISTORTIONS, UNDECIDED)}

@@ -488,9 +488,9 @@ def test_the_legend_has_every_class(data: Path) -> None:
     drawn = map_picture.draw(found, picture)
     legend, below = drawn[:384, 384:], drawn[384:]
     for label in found.classes:
-        colour = votes_picture.style_of(label).colour
+        colour = votes_picture.look(label).colour
         assert (legend == colour).all(axis=2).sum() > 50, label
-    assert not (legend == votes_picture.style_of("undecided").colour).all(axis=2).all()
+    assert not (legend == votes_picture.look("undecided").colour).all(axis=2).all()
     assert (below < 100).all(axis=2).sum() > 200  # the verdict is written there
     assert (below > 250).all(axis=2).mean() > 0.7
 

@@ -81,7 +81,7 @@ def _legend(recognition: Recognition, unit: int, font: Font) -> Image.Image:
     labels = list(recognition.classes)
     if shares.get(UNDECIDED_LABEL, 0.0) > 0:
         labels.append(UNDECIDED_LABEL)
-    titles = [_shortened(vote_overlays.style_of(label).title) for label in labels]
+    titles = [_shortened(vote_overlays.look(label).title) for label in labels]
     widest = max(font.getlength(text) for text in titles)
     line_height = round(2.1 * unit)
     swatch_height = round(1.6 * unit)

@@ -76,7 +76,7 @@ _PATTERN_OF = {
 }  # fmt: skip
 
 
-def style_of(label: str) -> ClassStyle:
+def look(label: str) -> ClassStyle:
     """Return the style of a class; a mixture has the patterns and letters of both its parts."""
     if label == ORIGINAL:
         return ClassStyle(_rgb("#999999"), "O", "Original", ("plain",))
@@ -119,7 +119,7 @@ def vote_overlay(recognition: Recognition, height: int, width: int, spacing: int
     winner = np.asarray(recognition.winner)
     confidence = np.clip(np.nan_to_num(np.asarray(recognition.confidence, np.float64)), 0, 1)
     # UNDECIDED is −1, which indexes the last of the styles; such blocks are drawn over below.
-    styles = [style_of(label) for label in (*recognition.classes, UNDECIDED_LABEL)]
+    styles = [look(label) for label in (*recognition.classes, UNDECIDED_LABEL)]
     period = _PERIOD * spacing
     tiles = np.stack([pattern_mask(style.patterns, period, period, spacing) for style in styles])
     inks = np.array([(style.colour, _stroke_colour(style.colour)) for style in styles], np.uint8)
@@ -180,7 +180,7 @@ def compose(picture: NDArray[Any], overlay: Pixels, opacity: float) -> Pixels:
 
 def swatch(label: str, height: int, width: int) -> Pixels:
     """Draw a class's colour, pattern and letter for a legend, as RGBA (height, width, 4)."""
-    style = style_of(label)
+    style = look(label)
     pixels = np.empty((height, width, 4), np.uint8)
     pixels[:] = (*style.colour, 255)
     if label == UNDECIDED_LABEL:
@@ -290,7 +290,7 @@ def _letters(
     side = min(height / grid.height, width / grid.width) * grid.side
     scale = max(1, int(tile * side / 24))
     for number, label in enumerate(recognition.classes):
-        letter = style_of(label).letter
+        letter = look(label).letter
         room = (
             -(-(7 * scale + 2) // max(int(side), 1)),
             -(-(_width(letter, scale) + 2) // max(int(side), 1)),

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 )
 
 from isca_gui.core.distortion.distortions import level_text
-from isca_gui.core.recognition.vote_overlays import style_of
+from isca_gui.core.recognition.vote_overlays import look
 from isca_gui.jobs.recognition_queue import left_out_name
 from isca_gui.session.session import TestedPicture
 from isca_gui.viewers import view_settings
@@ -287,11 +287,11 @@ class ConfusionViewer(Viewer):
         self.list.clear()
         for number in numbers:
             item = QListWidgetItem(
-                f"{style_of(known.labels[number]).letter} {level_text(known.levels[number])}"
+                f"{look(known.labels[number]).letter} {level_text(known.levels[number])}"
             )
             item.setToolTip(
-                f"Picture {number}: {style_of(known.labels[number]).title}, MSE {known.levels[number]:.1f}, "
-                f"taken for {style_of(run.evaluation.verdicts[number]).title}. Click to see its blocks."
+                f"Picture {number}: {look(known.labels[number]).title}, MSE {known.levels[number]:.1f}, "
+                f"taken for {look(run.evaluation.verdicts[number]).title}. Click to see its blocks."
             )
             item.setData(_NUMBER, number)
             item.setData(_RUN, run_number)

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QHelpEvent, QImage, QPainter, QPen
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from isca_gui.core.distortion.distortions import ORIGINAL
-from isca_gui.core.recognition.vote_overlays import style_of
+from isca_gui.core.recognition.vote_overlays import look
 from isca_gui.viewers.export import drawn_svg
 from isca_gui.widgets import theme
 
@@ -108,8 +108,7 @@ class ConfusionMatrix(QWidget):
     def _names(self) -> int:
         metrics = self.fontMetrics()
         widths = [
-            metrics.horizontalAdvance(f"{style_of(c).letter}  {style_of(c).title}")
-            for c in self.classes
+            metrics.horizontalAdvance(f"{look(c).letter}  {look(c).title}") for c in self.classes
         ]
         return min(max(widths, default=40) + 12, 190)
 
@@ -146,12 +145,12 @@ class ConfusionMatrix(QWidget):
         for column, label in enumerate(self.columns):
             box = self.cell_rect(0, column, size)
             head = QRectF(box.left(), 0, box.width(), _HEAD)
-            under = f"\n{style_of(label).title}" if box.width() >= _NARROW else ""
+            under = f"\n{look(label).title}" if box.width() >= _NARROW else ""
             wrapped = centre | Qt.TextFlag.TextWordWrap
-            painter.drawText(head, wrapped, f"{style_of(label).letter}{under}")
+            painter.drawText(head, wrapped, f"{look(label).letter}{under}")
         for row, label in enumerate(self.classes):
             first = self.cell_rect(row, 0, size)
-            text = f"{style_of(label).letter}  {style_of(label).title}"
+            text = f"{look(label).letter}  {look(label).title}"
             text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, names - 6)
             painter.setPen(ink)
             painter.drawText(QRectF(2, first.top(), names - 4, first.height()), left, text)
@@ -219,7 +218,7 @@ class ConfusionMatrix(QWidget):
     def sentence(self, row: int, column: int) -> str:
         """Say what a cell holds."""
         count, total = int(self.counts[row, column]), int(self.counts[row].sum())
-        true, said = style_of(self.classes[row]).title, style_of(self.columns[column]).title
+        true, said = look(self.classes[row]).title, look(self.columns[column]).title
         if self.is_alone(row):
             taken = f" It is nearest to {said}." if count else ""
             return (

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from isca_gui.core.distortion.distortions import level_text
-from isca_gui.core.recognition.vote_overlays import style_of
+from isca_gui.core.recognition.vote_overlays import look
 from isca_gui.viewers.canvas.canvas import PictureCanvas
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class BlockDetails(QWidget):
             picture, entry = dataset.pictures[number], dataset.entries[number]
             self.nearest.set_picture(picture[place.top : place.bottom, place.left : place.right])
             self.which.setText(
-                f"Nearest: {style_of(entry.label).title}, MSE {level_text(entry.achieved_mse)}"
+                f"Nearest: {look(entry.label).title}, MSE {level_text(entry.achieved_mse)}"
             )
         else:
             self.nearest.set_layer(None)
@@ -84,7 +84,7 @@ def headline(found: Recognition, block: int, place: Rectangle) -> str:
     label = found.classes[winner]
     level = float(found.level[block])
     strong = f", MSE ≈ {level_text(level)}" if level > 0 else ""
-    return f"{where}: {style_of(label).title}{strong}, confidence {float(found.confidence[block]):.0%}."
+    return f"{where}: {look(label).title}{strong}, confidence {float(found.confidence[block]):.0%}."
 
 
 def distances(found: Recognition, block: int) -> dict[str, float]:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from isca_gui.core.recognition.vote_overlays import style_of, swatch
+from isca_gui.core.recognition.vote_overlays import look, swatch
 from isca_gui.viewers.canvas.layers import pixel_image
 from isca_gui.viewers.export import drawn_svg
 
@@ -37,7 +37,7 @@ class Legend(QWidget):
         self.shares = dict(shares)
         self._swatches = {label: pixel_image(swatch(label, 16, _SWATCH)) for label in self.shares}
         words = ", ".join(
-            f"{style_of(label).title} {share:.0%}" for label, share in self.shares.items()
+            f"{look(label).title} {share:.0%}" for label, share in self.shares.items()
         )
         self.setAccessibleDescription(words)
         self.updateGeometry()
@@ -52,9 +52,7 @@ class Legend(QWidget):
     def rows(self) -> list[tuple[object, ...]]:
         """Give the shares as a table."""
         rows: list[tuple[object, ...]] = [("label", "class", "share")]
-        return rows + [
-            (label, style_of(label).title, share) for label, share in self.shares.items()
-        ]
+        return rows + [(label, look(label).title, share) for label, share in self.shares.items()]
 
     def sizeHint(self) -> QSize:
         """One row per class."""
@@ -74,7 +72,7 @@ class Legend(QWidget):
         """Draw the rows anywhere."""
         metrics, normal = painter.fontMetrics(), painter.font()
         centre = Qt.AlignmentFlag.AlignVCenter
-        titles = {label: style_of(label).title for label in self.shares}
+        titles = {label: look(label).title for label in self.shares}
         widest = (
             max((metrics.horizontalAdvance(title) for title in titles.values()), default=0) + 10
         )
@@ -90,7 +88,7 @@ class Legend(QWidget):
             box = QRectF(place.left() + _SWATCH + 8, top, name + 4, _ROW)
             painter.drawText(box, centre | Qt.AlignmentFlag.AlignLeft, text)
             bar = QRectF(start, top + 5, max(room * min(max(share, 0.0), 1.0), 1.0), _ROW - 11)
-            painter.fillRect(bar, QColor(*style_of(label).colour))
+            painter.fillRect(bar, QColor(*look(label).colour))
             painter.drawRect(bar)
             after = QRectF(bar.right() + 5, top, _PERCENT, _ROW)
             painter.drawText(after, centre | Qt.AlignmentFlag.AlignLeft, percent(share))

@@ -536,7 +536,7 @@ def test_a_seventh_distortion_is_one_row_and_one_function(
     loaded = run(dataset_folder.load(tmp_path / "seven"))
     assert loaded.digest() == made.digest()
     assert loaded.spec == spec
-    shown = [vote_overlays.style_of(kind) for kind in spec.kinds]
+    shown = [vote_overlays.look(kind) for kind in spec.kinds]
     assert [each.letter for each in shown] == ["Y", "B", "YI"]
     for each in shown:
         assert vote_overlays.pattern_mask(each.patterns, 8, 8).any()

@@ -17,9 +17,9 @@ from isca_gui.core.recognition.verdict import Verdict
 from isca_gui.core.recognition.vote_overlays import (
     compose,
     confidence_overlay,
+    look,
     pattern_mask,
     severity_overlay,
-    style_of,
     swatch,
     vote_overlay,
 )
@@ -79,12 +79,12 @@ def test_the_fill_is_as_opaque_as_the_vote_is_sure() -> None:
     assert overlay.shape == (8, 32, 4)
     assert overlay.dtype == np.uint8
     assert (overlay[..., 3] == round(0.4 * 255)).all()
-    assert (overlay[..., :3] == style_of("original").colour).all()
+    assert (overlay[..., :3] == look("original").colour).all()
 
 
 def test_doubtful_blocks_keep_a_readable_pattern() -> None:
     overlay = vote_overlay(recognition(board([4]), confidence=0.0), 8, 8)
-    lines = pattern_mask(style_of("blur").patterns, 8, 8)
+    lines = pattern_mask(look("blur").patterns, 8, 8)
     assert (overlay[~lines, 3] == 0).all()
     assert (overlay[lines, 3] > 80).all()
 
@@ -98,11 +98,11 @@ def test_undecided_blocks_are_a_white_hatch_with_the_picture_between() -> None:
 
 def test_all_classes_differ_without_colour() -> None:
     patterns = {
-        label: pattern_mask(style_of(label).patterns, 8, 8) for label in (*CLASSES, "undecided")
+        label: pattern_mask(look(label).patterns, 8, 8) for label in (*CLASSES, "undecided")
     }
     for first, second in itertools.combinations(patterns, 2):
         assert (patterns[first] != patterns[second]).any(), (first, second)
-    letters = [style_of(label).letter for label in CLASSES]
+    letters = [look(label).letter for label in CLASSES]
     assert len(set(letters)) == len(letters)
 
 
@@ -166,10 +166,10 @@ def test_composing_mixes_by_opacity() -> None:
 
 
 def test_mixtures_and_unknown_labels_always_have_the_same_style() -> None:
-    mixture = style_of("blur+jpeg")
+    mixture = look("blur+jpeg")
     assert mixture.letter == "BJ"
-    assert set(mixture.patterns) == {*style_of("blur").patterns, *style_of("jpeg").patterns}
-    assert style_of("my folder") == style_of("my folder")
+    assert set(mixture.patterns) == {*look("blur").patterns, *look("jpeg").patterns}
+    assert look("my folder") == look("my folder")
     assert swatch("my folder", 18, 26).shape == (18, 26, 4)
     assert vote_overlays.colours("000000 ffffff").shape == (256, 3)
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox, QPushButton, QWidget
 
 from isca_gui import app as program
-from isca_gui.core.recognition.vote_overlays import style_of
+from isca_gui.core.recognition.vote_overlays import look
 from isca_gui.core.settings import TrainingSettings
 from isca_gui.help.start_page import CHOICES, MOST_SHOWN, StartViewer
 from isca_gui.help.tour import STOPS
@@ -436,7 +436,7 @@ def test_the_answer_to_a_mystery_is_that_of_the_list(
     verdict = replace(test.recognition.verdict, **{**known, **said})
     session.replace_tested(replace(test, recognition=replace(test.recognition, verdict=verdict)))
     panel.guess.guess(kind)
-    words = words.format(kind=style_of(kind).title, both=style_of("contrast+luminance").title)
+    words = words.format(kind=look(kind).title, both=look("contrast+luminance").title)
     assert panel.guess.answer.text().endswith(f"The program says {words}")
     assert panel.guess.score() == (1, right, 1)
     assert panel.list.topLevelItem(0).text(2) == ("120" if "MSE" in words else "")

@@ -18,7 +18,7 @@ from isca_gui.core.model import training
 from isca_gui.core.progress import run as finish
 from isca_gui.core.recognition.evaluation import leave_one_out
 from isca_gui.core.recognition.recogniser import Recogniser
-from isca_gui.core.recognition.vote_overlays import style_of
+from isca_gui.core.recognition.vote_overlays import look
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.viewers.confusion.confusion import ConfusionViewer, pictures_of
 from isca_gui.viewers.votes import vote_map
@@ -532,7 +532,7 @@ def test_the_words_of_drawings_are_seen(votes: VoteMapViewer, confusion: Confusi
                 inks[each.text] = each.get("fill", group.get("fill"))
         assert all(colour and colour.startswith("#") for colour in inks.values()), inks
         words = " ".join(filter(None, inks))
-        assert all(style_of(label).title.split()[0] in words for label in labels)
+        assert all(look(label).title.split()[0] in words for label in labels)
 
 
 @pytest.mark.parametrize("name", [theme.LIGHT, theme.DARK])
