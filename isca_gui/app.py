@@ -20,7 +20,7 @@ from isca_gui.jobs.runner import JobRunner, explain
 from isca_gui.session.preferences import Preferences
 from isca_gui.session.session import Session
 from isca_gui.widgets import theme
-from isca_gui.widgets.file_names import PROJECTS
+from isca_gui.widgets.dialogs import PROJECTS
 
 if TYPE_CHECKING:
     from isca_gui.window.main_window import MainWindow

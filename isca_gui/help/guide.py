@@ -58,7 +58,7 @@ class Guide(QObject):
         window.menuBar().setCornerWidget(corner)
         explain(window, self.page.pages)
 
-    # --- help -----------------------------------------------------------------------------------------------
+    # --- help -------------------------------------------------------------------------------------
 
     def help_here(self) -> None:
         """Show the page that explains what has the keyboard."""
@@ -101,7 +101,7 @@ class Guide(QObject):
         QTimer.singleShot(0, self, QWhatsThis.hideText)  # it would stay over the page
         return True
 
-    # --- the start page -------------------------------------------------------------------------------------
+    # --- the start page ---------------------------------------------------------------------------
 
     @property
     def _start(self) -> QDockWidget:
@@ -195,7 +195,7 @@ class Guide(QObject):
         else:
             window.menu_actions.open_picture(path)
 
-    # --- a mystery, from wherever one is --------------------------------------------------------------------
+    # --- a mystery, from wherever one is ----------------------------------------------------------
 
     def mystery(self) -> None:
         """Make a mystery picture; dataset and model are made first where they are missing."""

@@ -128,7 +128,7 @@ class HelpPage(QWidget):
         """The link of the page shown."""
         return self._history[self._at].link if self._history else ""
 
-    # --- going somewhere ------------------------------------------------------------------------------------
+    # --- going somewhere --------------------------------------------------------------------------
 
     def open(self, link: str = CONTENTS) -> None:
         """Show a page, at an anchor if the link has one; an unknown page is the contents."""
@@ -189,7 +189,7 @@ class HelpPage(QWidget):
         self.back_button.setEnabled(self._at > 0)
         self.forward_button.setEnabled(self._at < len(self._history) - 1)
 
-    # --- the list and the search ----------------------------------------------------------------------------
+    # --- the list and the search ------------------------------------------------------------------
 
     def _mark(self, name: str, words: str) -> None:
         """Show in the list, or in the line, how one has come here."""
@@ -232,7 +232,7 @@ class HelpPage(QWidget):
         elif not url.scheme():
             self.open(url.toString())
 
-    # --- looks ----------------------------------------------------------------------------------------------
+    # --- looks ------------------------------------------------------------------------------------
 
     def _button(
         self, text: str, name: str, sentence: str, work: Callable[[], object]

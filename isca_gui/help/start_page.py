@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from isca_gui.core.pictures import samples
 from isca_gui.core.storage import resources
-from isca_gui.widgets.quiet_widgets import as_it_is
+from isca_gui.widgets.quiet_widgets import escape_ampersands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -144,14 +144,14 @@ class Line(QPushButton):
     """A button of one line, shortened where there is no room for it."""
 
     def __init__(self, words: str, parent: QWidget) -> None:
-        super().__init__(as_it_is(words), parent)
+        super().__init__(escape_ampersands(words), parent)
         self._words = words
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
         """Ask for room for all words."""
         return QSize(
-            self._around() + self._long(as_it_is(self._words)), super().sizeHint().height()
+            self._around() + self._long(escape_ampersands(self._words)), super().sizeHint().height()
         )
 
     def minimumSizeHint(self) -> QSize:
@@ -163,7 +163,7 @@ class Line(QPushButton):
         super().resizeEvent(event)
         room = max(self.width() - self._around(), 20)
         short = self.fontMetrics().elidedText(self._words, Qt.TextElideMode.ElideMiddle, room)
-        self.setText(as_it_is(short))
+        self.setText(escape_ampersands(short))
 
     def _long(self, words: str) -> int:
         return self.fontMetrics().size(Qt.TextFlag.TextShowMnemonic, words).width() + 1

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF, QRegi
 from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from isca_gui.widgets import theme
-from isca_gui.widgets.step_frame import StepPanel, button, faint, row
+from isca_gui.widgets.step_frame import StepPanel, button, faint_label, row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -242,7 +242,7 @@ class Bubble(QWidget):
         )
         for each in (self.back_button, self.next_button, self.leave_button):
             each.setAutoDefault(True)  # Enter presses the one that has the focus, as Space does
-        self._hint = faint()
+        self._hint = faint_label()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(*(4 * [_TIP + 12]))
         for widget in (self.title, self.text, self._hint):

@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject
 from isca_gui.projects.save_queue import SaveQueue
 from isca_gui.projects.unsaved_changes import what_is_lost
 from isca_gui.projects.vote_map_reload import RELOAD_VOTE_MAPS
-from isca_gui.widgets.save_question import DISCARD, SAVE, ask_save
+from isca_gui.widgets.dialogs import DISCARD, SAVE, ask_save
 
 if TYPE_CHECKING:
     from collections.abc import Callable

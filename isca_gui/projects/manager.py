@@ -16,9 +16,15 @@ from isca_gui.projects.file_locks import ProjectLocks, file_mark
 from isca_gui.projects.guarded_work import JOB, OF_THIS_WORK, GuardedWork, Request
 from isca_gui.projects.vote_map_reload import reload_vote_maps
 from isca_gui.session.records import SessionState
-from isca_gui.widgets.file_names import PACKED, SUFFIX, ask_name
-from isca_gui.widgets.missing_files import MissingFiles
-from isca_gui.widgets.save_question import REPLACE, SAVE, ask_replace
+from isca_gui.widgets.dialogs import (
+    PACKED,
+    REPLACE,
+    SAVE,
+    SUFFIX,
+    MissingFiles,
+    ask_name,
+    ask_replace,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping

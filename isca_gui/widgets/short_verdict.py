@@ -1,4 +1,4 @@
-"""A verdict in a word or two, the same wherever there is no room for its sentence."""
+"""A verdict in a word or two, for tables and for comparing it with a guess."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ if TYPE_CHECKING:
 
 
 def in_short(found: Verdict) -> tuple[str, str]:
-    """Give what a verdict says and how strong that is; nothing where nobody knows."""
+    """Return the class that a verdict names and its strength; the strength is empty if unknown."""
     if found.unlike:
-        return "unlike any", ""
-    unmixed = len(found.parts) > len(
-        parts_of(found.label)
-    )  # how strong each of them is, nobody knows
-    strength = "" if unmixed or found.label == UNDECIDED_LABEL else level_text(found.severity)
-    return "+".join(found.parts) or found.label, strength
+        return "not recognised", ""
+    what = "+".join(found.parts) or found.label
+    # Of a mixture that was inferred from single distortions, the strength of each part is unknown.
+    inferred = len(found.parts) > len(parts_of(found.label))
+    if inferred or found.label == UNDECIDED_LABEL:
+        return what, ""
+    return what, level_text(found.severity)

@@ -108,7 +108,7 @@ class ArrangedWindow(QMainWindow):
         ):  # else something was opened or moved meanwhile
             self._came_out = now
 
-    # --- what is kept ---------------------------------------------------------------------------------------
+    # --- what is kept -----------------------------------------------------------------------------
 
     def layout_text(self) -> str:
         """Give how the docks lie, as text; as it was put in, unless somebody has changed it since."""
@@ -152,7 +152,7 @@ class ArrangedWindow(QMainWindow):
         """Leave the docks as they are: the window closes."""
         self._settle.stop()
 
-    # --- what is seen ---------------------------------------------------------------------------------------
+    # --- what is seen -----------------------------------------------------------------------------
 
     def viewers(self) -> tuple[tuple[str, str, str], ...]:
         """Give name, title and shortcut of all viewers."""

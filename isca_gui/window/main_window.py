@@ -24,7 +24,7 @@ from isca_gui.viewers.canvas.canvas import PictureCanvas
 from isca_gui.viewers.results import Results
 from isca_gui.viewers.viewer import Viewer
 from isca_gui.widgets import theme
-from isca_gui.widgets.file_names import PROJECTS
+from isca_gui.widgets.dialogs import PROJECTS
 from isca_gui.widgets.notice_bar import Notice
 from isca_gui.widgets.step_frame import DISTORT, RECOGNISE, REFERENCE, TRAIN, next_step
 from isca_gui.window.arrangement import VIEWERS, ArrangedWindow, seen, step_area
@@ -100,7 +100,7 @@ class MainWindow(ArrangedWindow):
             dock.visibilityChanged.connect(self._on_dock_visibility_changed)
         self.arrange()
 
-    # --- what the menus do ----------------------------------------------------------------------------------
+    # --- what the menus do ------------------------------------------------------------------------
 
     def find_action(self) -> None:
         """Let the user type what to do."""
@@ -144,7 +144,7 @@ class MainWindow(ArrangedWindow):
         theme.apply(choice)
         self._keep_preferences()
 
-    # --- what happens elsewhere -----------------------------------------------------------------------------
+    # --- what happens elsewhere -------------------------------------------------------------------
 
     def _connect(self) -> None:
         session = self.session
@@ -279,7 +279,7 @@ class MainWindow(ArrangedWindow):
         if isinstance(canvas, PictureCanvas):
             self.status.show_zoom(canvas.zoom())
 
-    # --- drag and drop --------------------------------------------------------------------------------------
+    # --- drag and drop ----------------------------------------------------------------------------
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Accept files."""
@@ -311,7 +311,7 @@ class MainWindow(ArrangedWindow):
         if pictures:
             self.recognise_panel.recognise(pictures)
 
-    # --- projects -------------------------------------------------------------------------------------------
+    # --- projects ---------------------------------------------------------------------------------
 
     def _view(self) -> tuple[dict[str, Any], str]:
         """Give what a project keeps of the window: what is selected and folded, how viewers look and lie."""
@@ -376,7 +376,7 @@ class MainWindow(ArrangedWindow):
         """Whether the user has said that the program may end, and nothing has been done since."""
         return self._leaving and self.projects.unchanged_since(self._left)
 
-    # --- coming and going -----------------------------------------------------------------------------------
+    # --- coming and going -------------------------------------------------------------------------
 
     def _restore(self) -> None:
         self.session.restore(self.preferences.spec, self.preferences.settings)

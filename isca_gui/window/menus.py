@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 
 from isca_gui.session.undo import commit_typed
 from isca_gui.widgets import theme
-from isca_gui.widgets.quiet_widgets import as_it_is
+from isca_gui.widgets.quiet_widgets import escape_ampersands
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -189,7 +189,7 @@ def _add_recent(window: Any, menu: QMenu) -> None:
         shown[:] = [recent]
         menu.clear()
         for path in recent:
-            action = menu.addAction(as_it_is(path))
+            action = menu.addAction(escape_ampersands(path))
             action.triggered.connect(lambda _=False, path=path: window.projects.open(path))
         if not menu.actions():
             menu.addAction("No project was opened before").setEnabled(False)

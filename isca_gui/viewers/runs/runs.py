@@ -31,7 +31,7 @@ from isca_gui.viewers.cli_lines import model_file, run_commands, settings_in_sho
 from isca_gui.viewers.export import Exportable
 from isca_gui.viewers.runs import run_data, run_tables
 from isca_gui.viewers.viewer import NextStep, Viewer, need_run
-from isca_gui.widgets.file_names import may_write, with_ending
+from isca_gui.widgets.dialogs import may_write, with_ending
 from isca_gui.widgets.flow_layout import Flow
 
 if TYPE_CHECKING:

@@ -69,7 +69,7 @@ def full(qtbot: QtBot, window: MainWindow, small: Dataset, model: Model) -> Main
     return window
 
 
-# --- the pages ----------------------------------------------------------------------------------------------
+# --- the pages ------------------------------------------------------------------------------------
 
 
 def test_every_file_is_a_page_of_the_contents() -> None:
@@ -170,7 +170,7 @@ def test_without_its_files_the_help_says_so(qtbot: QtBot, monkeypatch: pytest.Mo
     assert "missing" in made.toPlainText()
 
 
-# --- the reader ---------------------------------------------------------------------------------------------
+# --- the reader -----------------------------------------------------------------------------------
 
 
 def test_it_opens_with_the_contents_and_goes_back_and_forward(qtbot: QtBot, page: HelpPage) -> None:
@@ -301,7 +301,7 @@ def test_pages_open_at_once(page: HelpPage) -> None:
         assert min(took) < 0.05, each.name
 
 
-# --- from the controls to the pages -------------------------------------------------------------------------
+# --- from the controls to the pages ---------------------------------------------------------------
 
 
 def focusable(window: MainWindow) -> list[QWidget]:
@@ -375,7 +375,7 @@ def test_whats_this_explains_and_its_link_opens_the_page(qtbot: QtBot, window: M
     window.guide.whats_this()
     assert QWhatsThis.inWhatsThisMode()
     QWhatsThis.leaveWhatsThisMode()
-    assert "There is no dataset" in button.whatsThis(), "a control out of use says why"
+    assert "No dataset yet" in button.whatsThis(), "a control out of use says why"
     assert "Learn a subspace" in button.whatsThis(), "and what it is for"
     QApplication.sendEvent(button, QWhatsThisClickedEvent(f"{LINK}train#train"))
     assert window.guide.page.link == "train#train"

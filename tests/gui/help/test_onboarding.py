@@ -53,7 +53,7 @@ def start_page(window: MainWindow) -> StartViewer:
     return page
 
 
-# --- the start page -----------------------------------------------------------------------------------------
+# --- the start page -------------------------------------------------------------------------------
 
 
 def test_it_is_in_front_at_the_very_first_start_only(
@@ -183,7 +183,7 @@ def test_it_fits_into_little_room(qtbot: QtBot, studio: Studio) -> None:
         assert right <= page.width(), widget.accessibleName()
 
 
-# --- the tour -----------------------------------------------------------------------------------------------
+# --- the tour -------------------------------------------------------------------------------------
 
 
 def test_the_tour_goes_on_when_the_steps_are_done(
@@ -337,7 +337,7 @@ def test_the_window_closes_in_the_middle_of_the_tour(window: MainWindow) -> None
     assert not window.guide.tour.running
 
 
-# --- a mystery ----------------------------------------------------------------------------------------------
+# --- a mystery ------------------------------------------------------------------------------------
 
 
 def test_a_mystery_makes_what_is_missing_first(
@@ -415,9 +415,9 @@ def test_a_way_to_a_mystery_that_is_stopped_stays_stopped(
 @pytest.mark.parametrize(
     ("said", "words", "right"),
     [
-        ({}, "{kind}, MSE about 120: ✓ right.", 1),
-        ({"unlike": True}, "it is unlike anything trained on: ✗ wrong.", 0),
-        ({"parts": ("contrast", "luminance")}, "{both}: ✗ wrong.", 0),
+        ({}, "The program said {kind} at MSE ≈ 120: ✓ right.", 1),
+        ({"unlike": True}, "The program did not recognise it: ✗ wrong.", 0),
+        ({"parts": ("contrast", "luminance")}, "The program said {both}: ✗ wrong.", 0),
     ],
 )
 def test_the_answer_to_a_mystery_is_that_of_the_list(
@@ -437,7 +437,7 @@ def test_the_answer_to_a_mystery_is_that_of_the_list(
     session.replace_tested(replace(test, recognition=replace(test.recognition, verdict=verdict)))
     panel.guess.guess(kind)
     words = words.format(kind=look(kind).title, both=look("contrast+luminance").title)
-    assert panel.guess.answer.text().endswith(f"The program says {words}")
+    assert panel.guess.answer.text().endswith(words)
     assert panel.guess.score() == (1, right, 1)
     assert panel.list.topLevelItem(0).text(2) == ("120" if "MSE" in words else "")
 
@@ -456,7 +456,7 @@ def test_the_answer_is_kept_back_until_somebody_has_guessed(qtbot: QtBot, with_r
     assert test.recognition is not None
     sentence = test.recognition.verdict.sentence
     assert panel.guess.isVisible()
-    assert sentence not in panel.words.text()
+    assert sentence not in panel.text_label.text()
     assert panel.list.topLevelItem(0).text(1) == "guess first"
     assert "Guess" in votes.verdict.text()
     assert votes.canvas._overlay is None
@@ -466,7 +466,7 @@ def test_the_answer_is_kept_back_until_somebody_has_guessed(qtbot: QtBot, with_r
     with_run.rest(qtbot)
     assert "You said" in panel.guess.answer.text()
     assert panel.guess.answer.text().count("right") >= 1
-    assert sentence in panel.words.text()
+    assert sentence in panel.text_label.text()
     assert panel.list.topLevelItem(0).toolTip(1) == sentence
     assert votes.verdict.text() == sentence
     assert votes.canvas._overlay is not None
@@ -506,5 +506,5 @@ def test_the_score_is_kept_and_a_picture_of_ones_own_is_no_riddle(
     with_run.actions.mystery()
     with_run.rest(qtbot)
     click(qtbot, panel.reveal_button)
-    assert "Truth" in panel.words.text()
+    assert "Actual" in panel.text_label.text()
     assert not panel.guess.isVisible(), "revealed without a guess"

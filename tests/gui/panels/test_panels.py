@@ -26,7 +26,6 @@ from isca_gui.help.help_viewer import HelpPage
 from isca_gui.jobs.recognition_queue import RecognitionQueue
 from isca_gui.panels import recognise
 from isca_gui.panels.dataset import DatasetPanel
-from isca_gui.panels.preview import MseBox
 from isca_gui.panels.recognise import RecognisePanel
 from isca_gui.panels.reference import ReferencePanel
 from isca_gui.panels.training import TrainingPanel
@@ -37,6 +36,7 @@ from isca_gui.viewers.messages import MessagesViewer
 from isca_gui.viewers.pictures.pictures import PicturesViewer
 from isca_gui.viewers.runs.runs import RunsViewer
 from isca_gui.widgets import step_frame
+from isca_gui.widgets.fields import MseBox
 from isca_gui.widgets.settings_form import FIELDS, SettingsForm
 from isca_gui.window.status_bar import StatusBar
 from tests.gui.conftest import SETTINGS, SPEC, opened
@@ -69,7 +69,7 @@ def primaries(panels: list[QWidget]) -> list[str]:
     return [button.text() for button in buttons if button.property("primary")]
 
 
-# --- all panels ---------------------------------------------------------------------------------------------
+# --- all panels -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [*PANELS, StatusBar, MessagesViewer])
@@ -118,9 +118,9 @@ def test_disabled_buttons_say_why(qtbot: QtBot, studio: Studio) -> None:
         "Make",
     }
     sentences = {b.toolTip() for b in disabled}
-    assert "There is no reference picture yet." in sentences
-    assert "There is no dataset yet: generate one." in sentences
-    assert "There is no model yet: train one." in sentences
+    assert "Open a reference picture first." in sentences
+    assert "No dataset yet. Generate one first." in sentences
+    assert "No model yet. Train one first." in sentences
 
 
 def test_a_step_can_be_folded(qtbot: QtBot, studio: Studio) -> None:
@@ -132,7 +132,7 @@ def test_a_step_can_be_folded(qtbot: QtBot, studio: Studio) -> None:
     assert panel.content.isVisible()
 
 
-# --- reference ----------------------------------------------------------------------------------------------
+# --- reference ------------------------------------------------------------------------------------
 
 
 def test_a_sample_is_opened_from_the_menu(qtbot: QtBot, studio: Studio) -> None:
@@ -180,7 +180,7 @@ def test_recent_files_are_offered(qtbot: QtBot, studio: Studio, tmp_path: Path) 
     assert studio.session.reference.name == "moon"
 
 
-# --- dataset ------------------------------------------------------------------------------------------------
+# --- dataset --------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -222,7 +222,7 @@ def test_levels_out_of_reach_are_marked(
     assert "at most" in dataset_panel.model.data(
         dataset_panel.model.index(2, 0), Qt.ItemDataRole.ToolTipRole
     )
-    assert "1 unreachable" in dataset_panel.made_box.button.text()
+    assert "1 unreachable" in dataset_panel.contents_box.button.text()
 
 
 def test_generating_can_be_stopped(qtbot: QtBot, studio: Studio) -> None:
@@ -430,8 +430,8 @@ def test_the_preview_follows_the_slider_and_is_what_the_dataset_would_hold(
         preview.slider.setValue(value)
     assert preview.mse_box.value() == 400
     with_reference.rest(qtbot)
-    assert preview.words.text().startswith(("achieved MSE 399.9", "achieved MSE 400"))
-    assert "SSIM" in preview.words.text()
+    assert preview.text_label.text().startswith(("achieved MSE 399.9", "achieved MSE 400"))
+    assert "SSIM" in preview.text_label.text()
     assert not preview.picture_label.pixmap().isNull()
     with_reference.actions.preview("blur", 400.0, got.append)
     with_reference.rest(qtbot)
@@ -449,7 +449,7 @@ def test_the_preview_says_what_cannot_be_reached(
     dataset_panel.preview.kind_box.setCurrentIndex(3)
     dataset_panel.preview.mse_box.setValue(60000)
     with_reference.rest(qtbot)
-    assert "at most" in dataset_panel.preview.words.text()
+    assert "at most" in dataset_panel.preview.text_label.text()
     assert not with_reference.errors
 
 
@@ -548,7 +548,7 @@ def test_stale_is_shown_in_word_and_mark(with_dataset: Studio, qtbot: QtBot) -> 
     assert panel.state_label.text() == "⟳ stale, 7 pictures"
 
 
-# --- training -----------------------------------------------------------------------------------------------
+# --- training -------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -669,7 +669,7 @@ def test_fields_without_effect_are_disabled_and_say_why(
     form, session = training_panel.form, with_dataset.session
     assert not form.editors["kernel"].isEnabled()
     assert form.editors["kernel"].toolTip() == "ISCA uses no kernel."
-    assert form.editors["rho"].toolTip() == "The direct solver chooses its steps itself."
+    assert form.editors["rho"].toolTip() == "The direct solver chooses its own step size."
     session.set_settings(TrainingSettings(method="kernel-isca", kernel="polynomial"))
     for name in ("kernel", "gamma", "coef0", "degree", "metric", "rho"):
         assert form.editors[name].isEnabled(), name
@@ -692,11 +692,11 @@ def test_presets(with_dataset: Studio, qtbot: QtBot, tmp_path: Path) -> None:
     choose("Fast and exact")
     assert session.settings == TrainingSettings(solver="direct")
     session.set_settings(TrainingSettings(method="random", components=2))
-    assert panel.preset_box.currentText() == "Your own settings", "the paper has no such method"
+    assert panel.preset_box.currentText() == "Custom settings", "the paper has no such method"
     choose("As published")
     assert session.settings == TrainingSettings()
     session.set_settings(TrainingSettings(components=2, eta=0.3))
-    assert panel.preset_box.currentText() == "Your own settings"
+    assert panel.preset_box.currentText() == "Custom settings"
     panel.name_edit.setText("mine")
     panel.name_edit.returnPressed.emit()
     with_dataset.rest(qtbot)
@@ -728,7 +728,7 @@ def test_train_gives_a_run_with_live_steps(
     assert session.run is not None
     assert sum(len(steps) for _, steps in told) == len(session.run.model.steps) == 5
     assert training_panel.state == step_frame.DONE
-    assert "objective" in training_panel.words.text()
+    assert "objective" in training_panel.summary_label.text()
     with_dataset.rest(qtbot)
 
 
@@ -789,13 +789,13 @@ def test_resume_says_why_not(qtbot: QtBot, with_run: Studio) -> None:
     session = with_run.session
     assert "all these epochs" in panel.resume_button.toolTip()
     session.set_settings(replace(SETTINGS, components=3))
-    assert "another components" in panel.resume_button.toolTip()
+    assert "different settings (components)" in panel.resume_button.toolTip()
     assert panel.state == step_frame.STALE
     session.set_settings(replace(SETTINGS, epochs=20))
     assert panel.resume_button.isEnabled()
     run = session.run
     session.replace_run(replace(run, model=replace(run.model, end=CONVERGED)))
-    assert "lower tolerance" in panel.resume_button.toolTip()
+    assert "Lower the tolerance" in panel.resume_button.toolTip()
     session.set_settings(replace(SETTINGS, epochs=20, tolerance=1e-9))
     assert panel.resume_button.isEnabled()
     session.replace_run(replace(run, model=replace(run.model, end=STOPPED)))
@@ -837,7 +837,7 @@ def test_a_training_that_fails_is_said_and_the_next_one_works(
     with_dataset.rest(qtbot)
 
 
-# --- recognition --------------------------------------------------------------------------------------------
+# --- recognition ----------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -857,12 +857,12 @@ def test_a_picture_made_from_the_reference_gets_a_verdict(
     assert test is not None
     assert test.recognition is not None
     assert test.truth == "gaussian-noise at MSE 300"
-    assert "Truth: Gaussian noise at MSE 300." in recognise_panel.words.text()
+    assert "Actual: Gaussian noise at MSE 300." in recognise_panel.text_label.text()
     assert recognise_panel.list.topLevelItemCount() == 1
     verdict = test.recognition.verdict
     assert not verdict.unlike
     assert recognise_panel.list.topLevelItem(0).text(1) == "+".join(verdict.parts)
-    assert test.recognition.verdict.sentence in recognise_panel.words.text()
+    assert test.recognition.verdict.sentence in recognise_panel.text_label.text()
     assert recognise_panel.state == step_frame.DONE
 
 
@@ -870,8 +870,8 @@ def test_a_picture_made_from_the_reference_gets_a_verdict(
     ("said", "row"),
     [
         ({"label": "blur", "parts": ("blur",)}, ["blur", "120"]),
-        ({"label": "blur", "parts": ("blur",), "unlike": True}, ["unlike any", ""]),
-        ({"label": "original", "parts": (), "unlike": True}, ["unlike any", ""]),
+        ({"label": "blur", "parts": ("blur",), "unlike": True}, ["not recognised", ""]),
+        ({"label": "original", "parts": (), "unlike": True}, ["not recognised", ""]),
         ({"label": "blur", "parts": ("blur", "jpeg")}, ["blur+jpeg", ""]),
         ({"label": "blur+jpeg", "parts": ("blur", "jpeg")}, ["blur+jpeg", "120"]),
         ({"label": "undecided", "parts": ()}, ["undecided", ""]),
@@ -908,7 +908,7 @@ def test_a_mystery_keeps_its_secret_until_asked(
     assert test is not None
     assert test.name.startswith("Mystery")
     assert test.truth.startswith(HIDDEN)
-    assert "Truth" not in recognise_panel.words.text()
+    assert "Actual" not in recognise_panel.text_label.text()
     table = tmp_path / "answers.csv"
     with_run.actions.save_answers(table)
     with_run.rest(qtbot)
@@ -917,7 +917,7 @@ def test_a_mystery_keeps_its_secret_until_asked(
     (row,) = table.read_text("utf-8").splitlines()[1:]
     assert found.label not in row
     click(qtbot, recognise_panel.reveal_button)
-    assert "Truth" in recognise_panel.words.text()
+    assert "Actual" in recognise_panel.text_label.text()
     assert not recognise_panel.reveal_button.isEnabled()
     with_run.actions.save_answers(table)
     with_run.rest(qtbot)
@@ -1234,7 +1234,7 @@ def test_remove_goes_on_to_the_neighbour(
     assert session.tested == (session.test,) == good[:1]
 
 
-# --- status bar, messages, help -----------------------------------------------------------------------------
+# --- status bar, messages, help -------------------------------------------------------------------
 
 
 def test_the_status_bar_shows_the_job_and_stops_it(qtbot: QtBot, with_dataset: Studio) -> None:

@@ -38,8 +38,7 @@ from isca_gui.projects.vote_map_reload import RELOAD_VOTE_MAPS
 from isca_gui.session import records as parts
 from isca_gui.session.preferences import Preferences
 from isca_gui.session.session import Reference, RejectedPicture
-from isca_gui.widgets.missing_files import MissingFiles
-from isca_gui.widgets.save_question import ask_replace, ask_save
+from isca_gui.widgets.dialogs import MissingFiles, ask_replace, ask_save
 from tests.gui.conftest import SETTINGS, SPEC, rest, still
 
 if TYPE_CHECKING:
@@ -519,7 +518,7 @@ def test_a_verdict_of_a_run_that_was_deleted_stays(
     assert other.session.test.recognition is None, "nobody is left to draw its map"
     panel = other.recognise_panel
     assert panel.list.topLevelItem(0).text(1) == said.label
-    assert said.sentence in panel.words.text()
+    assert said.sentence in panel.text_label.text()
     other.show_viewer("vote_map")
     votes: Any = other.docks["vote_map"].widget()
     assert votes.verdict.text() == said.sentence
@@ -1278,7 +1277,7 @@ def test_what_another_window_has_saved_is_not_replaced_unasked(
     second.session.remove_run(3)
     second.projects.save_as()
     assert proposed == [str(path.with_name(f"one copy{SUFFIX}"))]
-    assert "changed elsewhere" in boxes()[0].informativeText()
+    assert "changed on disk" in boxes()[0].informativeText()
     answer(QMessageBox.StandardButton.Cancel)
     rest(qtbot, second)
     assert second.projects.unsaved

@@ -102,7 +102,7 @@ def test_a_bar_without_an_end_moves_only_while_it_is_seen(qtbot: QtBot) -> None:
     qtbot.addWidget(bar)
     bar.show()
     bar.show_share(None)
-    assert bar.endless
+    assert bar.indeterminate
     assert bar._timer.isActive()
     before = bar.grab().toImage()
     qtbot.waitUntil(lambda: bar.grab().toImage() != before)

@@ -101,7 +101,7 @@ class Walker:
         if popup is not None:
             popup.close()
 
-    # --- what a person does -----------------------------------------------------------------------------
+    # --- what a person does -----------------------------------------------------------------------
 
     def change_settings(self) -> None:
         pick = self.random.choice
@@ -255,7 +255,7 @@ class Walker:
     def resize(self) -> None:
         self.window.resize(self.random.randint(500, 900), self.random.randint(300, 700))
 
-    # --- inside -----------------------------------------------------------------------------------------
+    # --- inside -----------------------------------------------------------------------------------
 
     def _seen(self, kind: Any, inside: QWidget | None = None) -> list[Any]:
         found = (inside or self.window).findChildren(QWidget)

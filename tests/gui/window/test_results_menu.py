@@ -67,7 +67,7 @@ def find(window: MainWindow) -> Palette:
     return next(child for child in window.findChildren(Palette) if child.isVisible())
 
 
-# --- what is brought to the front ---------------------------------------------------------------------------
+# --- what is brought to the front -----------------------------------------------------------------
 
 
 def test_a_click_on_what_cannot_be_done_does_nothing(qtbot: QtBot, window: MainWindow) -> None:
@@ -146,7 +146,7 @@ def test_a_stopped_training_is_called_stopped(qtbot: QtBot, trained: MainWindow)
     assert "stopped" in trained.training_panel.state_label.text()
 
 
-# --- maps and matrices --------------------------------------------------------------------------------------
+# --- maps and matrices ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_the_originals_row_is_no_error(qtbot: QtBot, trained: MainWindow) -> Non
     assert colour.value() < 255
 
 
-# --- many pictures ------------------------------------------------------------------------------------------
+# --- many pictures --------------------------------------------------------------------------------
 
 
 def test_many_pictures_make_a_table_and_bad_ones_are_listed_with_their_error(
@@ -218,7 +218,7 @@ def test_many_pictures_make_a_table_and_bad_ones_are_listed_with_their_error(
     assert [row for row in range(5) if "failed" in panel.list.topLevelItem(row).text(1)] == [1, 4]
     assert "3 pictures, 2 failed" in panel.state_label.text()
     panel.list.setCurrentItem(panel.list.topLevelItem(1))
-    assert "32" in panel.words.text()
+    assert "32" in panel.text_label.text()
     assert trained.session.test.name == "gaussian-noise.png"
     target = tmp_path / "answers"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
@@ -264,7 +264,7 @@ def test_a_table_named_without_its_ending_does_not_replace_a_file_unasked(
     assert len(table(path)) == 1
 
 
-# --- the menu of results ------------------------------------------------------------------------------------
+# --- the menu of results --------------------------------------------------------------------------
 
 
 def test_all_runs_in_one_table(qtbot: QtBot, trained: MainWindow) -> None:
@@ -395,7 +395,7 @@ def test_the_map_and_the_votes_are_saved_from_the_menu(
     assert len((tmp_path / "v.csv").read_text().splitlines()) == 1 + 64
 
 
-# --- the palette --------------------------------------------------------------------------------------------
+# --- the palette ----------------------------------------------------------------------------------
 
 
 def test_the_palette_knows_every_action_of_the_menus(window: MainWindow) -> None:
