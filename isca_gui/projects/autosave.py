@@ -226,7 +226,7 @@ class Recovery(QObject):
         )
         when = f"{orphan.when:%d %B, %H:%M}"
         self._notice.say(
-            f"Not saved at the last end: {orphan.what}, {when}.{more}",
+            f"Unsaved work from the last session: {orphan.what}, {when}.{more}",
             (
                 (
                     "Restore",

@@ -184,7 +184,7 @@ class Session(QObject):
     def set_spec(self, spec: DatasetSpec, *, apart: bool = False) -> None:
         """Change which distortions to make, as an edit that can be undone, `apart` from the one before."""
         if spec != self._spec:
-            change = Change("Change of the dataset", self._put_spec, self._spec, spec, apart=apart)
+            change = Change("change to dataset settings", self._put_spec, self._spec, spec, apart=apart)
             self.undo.push(change)
 
     @_together
@@ -202,7 +202,7 @@ class Session(QObject):
         """Change how to train, as an edit that can be undone."""
         if settings != self._settings:
             self.undo.push(
-                Change("Change of the training", self._put_settings, self._settings, settings)
+                Change("change to training settings", self._put_settings, self._settings, settings)
             )
 
     @_together

@@ -293,12 +293,12 @@ def still(qtbot: QtBot, window: MainWindow) -> None:
     """Wait until the docks lie where they stay."""
 
     def lie_still() -> bool:
-        before = window.layout_text()
+        before = window.dock_manager.to_text()
         qtbot.wait(50)
-        return not window._settle.isActive() and window.layout_text() == before
+        return not window.dock_manager.settling and window.dock_manager.to_text() == before
 
     qtbot.waitUntil(
-        lambda: not window._settle.isActive()
+        lambda: not window.dock_manager.settling
     )  # to read them earlier may share the room out
     qtbot.waitUntil(lie_still)
 

@@ -201,7 +201,7 @@ def test_links_and_the_list_open_pages(qtbot: QtBot, page: HelpPage) -> None:
     item = page._items["numbers"]
     page.list.setCurrentItem(item)
     assert page.toPlainText().startswith("What each number means")
-    with qtbot.waitSignal(page.wished) as asked:
+    with qtbot.waitSignal(page.action_requested) as asked:
         page.browser.anchorClicked.emit("action:tour")
     assert asked.args == ["tour"]
 
@@ -247,7 +247,7 @@ def test_the_search_finds_pages_by_parts_of_words(qtbot: QtBot, page: HelpPage) 
     page.back()
     assert page.link == "files", "typing letter by letter is one search"
     qtbot.keyClicks(page.line, "<b>&zzz")
-    assert "No page holds “<b>&zzz”" in page.toPlainText()
+    assert "No page contains “<b>&zzz”" in page.toPlainText()
     page.line.clear()
     assert page.link == "files"
 

@@ -123,7 +123,7 @@ def test_recent_files_are_offered_and_opened(
     lines = [
         each
         for each in start_page(window).findChildren(QPushButton)
-        if "again" in each.accessibleName()
+        if "recent" in each.accessibleName()
     ]
     assert len(lines) == MOST_SHOWN
     assert lines[0].text() == "coins (sample)"
@@ -234,7 +234,7 @@ def test_it_points_at_the_control_and_follows_it(qtbot: QtBot, window: MainWindo
     tour.next()
     window.steps.verticalScrollBar().setValue(0)  # as the window itself does when a step is done
     qtbot.waitUntil(lambda: tour.place == 2 and _points_at(window))
-    qtbot.waitUntil(lambda: tour._looks > 20)
+    qtbot.waitUntil(lambda: tour._checks > 20)
     before = tour.bubble.geometry()  # type: ignore[union-attr]
     window.steps.verticalScrollBar().setValue(0)
     qtbot.wait(200)
@@ -268,7 +268,7 @@ def test_enter_goes_on_and_a_stop_says_what_is_missing_first(
     bubble = tour.bubble
     assert bubble is not None
     tour.next()
-    assert bubble._hint.text().startswith("It goes on by itself")
+    assert bubble._hint.text().startswith("The tour continues")
     for _ in range(3):
         tour.next()
         assert bubble._hint.text() == "First press Generate."

@@ -632,7 +632,7 @@ def test_in_one_file_it_goes_anywhere(
     open_window: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    before, layout = worked.session.work, worked.layout_text()
+    before, layout = worked.session.work, worked.dock_manager.to_text()
     choose(monkeypatch, tmp_path / "sent")
     command(worked, "Save as one file…").trigger()
     rest(qtbot, worked)
@@ -653,7 +653,7 @@ def test_in_one_file_it_goes_anywhere(
     assert [test.verdict for test in after.tested] == [test.verdict for test in before.tested]
     assert (after.run, after.test) == (before.run, before.test)
     still(qtbot, other)
-    assert other.layout_text() == layout
+    assert other.dock_manager.to_text() == layout
     assert other.projects.unsaved
     assert other.projects.path == "", "a save asks for a place"
     choose(monkeypatch, tmp_path / f"kept{SUFFIX}")

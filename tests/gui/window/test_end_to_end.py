@@ -214,9 +214,7 @@ def export(program: screens.Program, folder: Path) -> None:
 def keep(program: screens.Program, folder: Path) -> None:
     """Save the project; all that is there must be in it."""
     program.screen.key("ctrl+q")
-    program.until(
-        lambda state: state["dialog"] == "Save the project?", "the question before closing"
-    )
+    program.until(lambda state: state["dialog"] == "Save project?", "the question before closing")
     program.screen.key("Escape")
     program.until(lambda state: not state["dialog"], "the question to go")
     program.screen.key("ctrl+s")

@@ -29,7 +29,7 @@ from isca_gui.session.records import TestedPicture as Answered
 from isca_gui.session.session import Reference
 from isca_gui.widgets import theme
 from isca_gui.widgets.step_frame import DONE
-from isca_gui.window.arrangement import VIEWERS
+from isca_gui.window.docks import VIEWERS
 from isca_gui.window.main_window import MainWindow
 from tests.gui.conftest import SETTINGS, SPEC, fill, in_front, rest
 from tests.places import ROOT
@@ -158,7 +158,7 @@ def test_a_second_training_does_not_throw_away_the_first(
     first = session.live
     action_of(window, "Ctrl+T").trigger()
     assert session.live is first
-    assert "under way" in session.messages[-1].text
+    assert "in progress" in session.messages[-1].text
 
 
 def typed(qtbot: QtBot, field: Any, text: str) -> None:
@@ -445,7 +445,7 @@ def test_window_settings_and_layout_come_back(qtbot: QtBot, preferences: Prefere
     assert second.session.spec == DatasetSpec(("blur",), (10.0,), 3)
     assert second.session.settings.components == 7
     assert not second.session.undo.canUndo(), "coming back is no edit"
-    second.arrange()
+    second.dock_manager.reset()
     assert not second.docks["bases"].isHidden()
     second.close()
 

@@ -123,7 +123,7 @@ class Walker:
             self.random.choice([stack.undo, stack.redo])()
 
     def open(self) -> None:
-        self.window._take([self.random.choice(self.files)])
+        self.window._open([self.random.choice(self.files)])
 
     def generate(self) -> None:
         self.window.menu_actions.generate()
@@ -175,7 +175,7 @@ class Walker:
         float_it = lambda: dock.setFloating(not dock.isFloating())  # noqa: E731
         if name == "steps":
             return
-        self.random.choice([dock.close, dock.show, dock.raise_, float_it, self.window.arrange])()
+        self.random.choice([dock.close, dock.show, dock.raise_, float_it, self.window.dock_manager.reset])()
 
     def mode(self) -> None:
         """Bring a viewer to the front and press one of its buttons."""
