@@ -134,7 +134,8 @@ class Guide(QObject):
 
     def _on_start_shown(self, shown: bool) -> None:
         if shown:
-            window, page = self._window, self._start_page
+            window = self._window
+            page = self._start_page
             page.set_recent([*window.preferences.recent_projects, *window.preferences.recent])
             explain(page, self.page.pages)
             self._jobs_before = {job.name for job in window.jobs.jobs()}

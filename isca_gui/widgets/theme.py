@@ -65,7 +65,7 @@ def truth_words(truth: str) -> str:
     label, at, level = truth.partition(AT)
     if not at:
         return truth
-    return f"{look(label).title}{at}{level}"
+    return f"{look(label).title}, MSE {level}"
 
 
 CLASS_STYLES = {label: class_style(label) for label in (ORIGINAL, *DISTORTIONS, UNDECIDED)}

@@ -107,7 +107,7 @@ class DockManager(QObject):
         return self._settle.isActive()
 
     def add(self, name: str, title: str, widget: QWidget) -> QDockWidget:
-        """Put a widget into a new dock and return the dock."""
+        """Return a new dock that holds a widget."""
         dock = QDockWidget(title, self._window)
         dock.setObjectName(f"dock-{name}")
         dock.setWidget(widget)
@@ -326,7 +326,7 @@ def put(window: QMainWindow, docks: Docks, layout: Layout) -> None:
 
 
 def _put_at_home(window: QMainWindow, docks: Docks, name: str, placed: Sequence[str]) -> None:
-    """Give a closed dock the place where it will appear when it is opened."""
+    """Move a closed dock to where it will appear when it is opened."""
     home = [each for homes in _HOMES if name in homes for each in homes]
     beside = next((each for each in home if each in placed), None)
     if beside is None:
@@ -350,7 +350,7 @@ def _build(window: QMainWindow, docks: Docks, node: Tabs | Split) -> None:
 
 
 def share_room(window: QMainWindow, docks: Docks, layout: Layout) -> None:
-    """Give all places their shares of the room."""
+    """Resize all docks to their shares of the room."""
     for way, whole, pair in (
         (_ACROSS, window.width(), ("left", "right")),
         (_DOWN, window.height(), ("top", "bottom")),

@@ -63,7 +63,8 @@ def table(window: Any) -> Iterator[Command | str]:
 
 
 def _file_menu(window: Any) -> tuple[Command | str, ...]:
-    projects, dataset = window.projects, window.dataset_panel
+    projects = window.projects
+    dataset = window.dataset_panel
     choose_reference = window.reference_panel.choose
     return (
         Command(FILE, "&New project", "Ctrl+N", "Start a new project.", projects.new),
@@ -87,15 +88,16 @@ def _file_menu(window: Any) -> tuple[Command | str, ...]:
 
 
 def _run_menu(window: Any) -> tuple[Command | str, ...]:
-    generate, train = window.dataset_panel.generate, window.training_panel.train
-    panel, stop = window.recognise_panel, window.menu_actions.stop
+    generate = window.dataset_panel.generate
+    train = window.training_panel.train
+    panel = window.recognise_panel
     return (
         Command(RUN, "&Generate dataset", "Ctrl+G", "Make the distorted pictures.", generate),
         Command(RUN, "&Train", "Ctrl+T", "Train a model on the dataset.", train),
         Command(RUN, "&Recognise pictures…", "Ctrl+R", "Choose test pictures.", panel.choose),
         Command(RUN, "&Mystery picture", "Ctrl+M", "Guess a random distortion.", panel.mystery),
         RUN,
-        Command(RUN, "&Stop", "Esc", _STOP, stop),
+        Command(RUN, "&Stop", "Esc", _STOP, window.menu_actions.stop),
     )  # fmt: skip
 
 

@@ -857,7 +857,7 @@ def test_a_picture_made_from_the_reference_gets_a_verdict(
     assert test is not None
     assert test.recognition is not None
     assert test.truth == "gaussian-noise at MSE 300"
-    assert "Actual: Gaussian noise at MSE 300." in recognise_panel.text_label.text()
+    assert "Actual: Gaussian noise, MSE 300." in recognise_panel.text_label.text()
     assert recognise_panel.list.topLevelItemCount() == 1
     verdict = test.recognition.verdict
     assert not verdict.unlike

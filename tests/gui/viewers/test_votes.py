@@ -284,7 +284,7 @@ def test_the_verdict_is_seen_whole_in_the_default_layout(
     rest(qtbot, window)
     votes = window.docks["vote_map"].widget()
     assert isinstance(votes, VoteMapViewer)
-    assert "In truth: Gaussian noise at MSE 45." in votes.note.text()
+    assert "In truth: Gaussian noise, MSE 45." in votes.note.text()
     assert votes.again.isVisible()
     for widget in (votes.verdict, votes.note, votes.again, votes.copy, votes.save, votes.canvas):
         assert votes.rect().contains(QRect(widget.mapTo(votes, QPoint(0, 0)), widget.size()))
