@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +13,6 @@ from PySide6.QtWidgets import QApplication, QWhatsThis, QWidget
 
 from isca_gui import cli
 from isca_gui.core.distortion.distortions import TABLE
-from isca_gui.core.solvers.steps import Step
 from isca_gui.core.storage import resources as assets
 from isca_gui.help import pages as help_pages
 from isca_gui.help.help_viewer import HelpPage
@@ -25,6 +23,7 @@ from isca_gui.viewers.convergence import run_curve as tracks
 from isca_gui.viewers.runs import comparison
 from isca_gui.widgets import theme
 from isca_gui.widgets.settings_form import FIELDS
+from isca_gui.widgets.step_frame import StepPanel
 from tests.gui.conftest import SETTINGS
 from tests.places import ROOT
 
@@ -39,6 +38,26 @@ FOLDER = ROOT / "resources" / "help"
 PAGES = help_pages.read([("Ctrl+G", "Make the distorted pictures.")])
 NAMES = [page.name for page in PAGES]
 ACTIONS = {"tour", "start"}
+NUMBERS = [
+    "MSE",
+    "SSIM",
+    "Share",
+    "Runner-up",
+    "Margin",
+    "Severity",
+    "Unusual",
+    "Unlike",
+    "Recall",
+    "AUROC",
+    "Block accuracy",
+    "Undecided",
+    "Confidence",
+    "Error at U",
+    "Objective",
+    "Orthonormality",
+    "Gradient",
+    "Epoch",
+]
 
 
 @pytest.fixture
@@ -53,7 +72,7 @@ def page(qtbot: QtBot) -> HelpPage:
 
 @pytest.fixture
 def full(qtbot: QtBot, window: MainWindow, small: Dataset, model: Model) -> MainWindow:
-    """Give a window in which every viewer has something to show."""
+    """Return a window in which every viewer has something to show."""
     session = window.session
     session.set_reference(Reference("small", small.reference))
     session.set_dataset(small, small.digest())
@@ -109,10 +128,7 @@ def test_the_contents_call_a_page_by_its_title(name: str) -> None:
 def test_every_viewer_and_panel_has_its_page(window: MainWindow) -> None:
     for _, title, _ in window.viewers():
         assert slug(title) in PAGES
-    for panel in (
-        *(window.reference_panel, window.dataset_panel),
-        *(window.training_panel, window.recognise_panel),
-    ):
+    for panel in window.findChildren(StepPanel):
         assert panel.NAME in PAGES
 
 
@@ -123,19 +139,16 @@ def test_every_viewer_and_panel_has_its_page(window: MainWindow) -> None:
         ("distortions", [row.title for row in TABLE]),
         ("convergence", [title for title, *_ in tracks.FIGURES.values()]),
         ("comparison", [title for title, _, better in comparison.COLUMNS if better]),
-        ("numbers", ["MSE", "SSIM", "Share", "Runner-up", "Margin", "Severity", "Unusual", "Unlike", "Recall",
-                     "AUROC", "Block accuracy", "Undecided", "Confidence"]),
-        ("numbers", ["Error at U" if f.name == "error" else f.name for f in fields(Step)
-                     if f.name in ("error", "objective", "orthonormality", "gradient", "epoch")]),
+        ("numbers", NUMBERS),
     ],
-)  # fmt: skip
+)
 def test_what_the_program_shows_is_explained(name: str, words: list[str]) -> None:
     found = PAGES.get(name)
     assert found is not None
     assert [word for word in words if slug(word) not in found.anchors] == []
 
 
-def test_every_figure_says_whether_high_or_low_is_good() -> None:
+def test_every_figure_says_whether_higher_or_lower_is_better() -> None:
     found = PAGES.get("numbers")
     assert found is not None
     rows = [line for line in found.text.splitlines() if line.startswith("| **")]
@@ -305,7 +318,7 @@ def test_pages_open_at_once(page: HelpPage) -> None:
 
 
 def focusable(window: MainWindow) -> list[QWidget]:
-    """Give all widgets that can have the keyboard, without the parts of others."""
+    """Return all widgets that can have the focus, without the parts of others."""
     return [
         widget
         for widget in window.findChildren(QWidget)
@@ -347,7 +360,7 @@ def test_controls_lead_to_the_page_of_their_panel_or_viewer(full: MainWindow) ->
 
 
 def test_most_controls_are_named_on_their_page(full: MainWindow) -> None:
-    """A control without a line of its own leads to the top of its page; that must be the exception."""
+    """Only as an exception may a control lead to the top of its page instead of its own line."""
     links = [link_of(widget, full.guide.page.pages) for widget in focusable(full)]
     assert sum("#" in link for link in links) > 0.5 * len(links)
 
@@ -357,7 +370,7 @@ def test_a_property_leads_elsewhere(window: MainWindow) -> None:
     assert link_of(window.status.zoom_label, PAGES) == "numbers#grey-value"
 
 
-def test_f1_opens_the_page_of_what_has_the_keyboard(qtbot: QtBot, window: MainWindow) -> None:
+def test_f1_opens_the_page_of_the_focused_control(qtbot: QtBot, window: MainWindow) -> None:
     window.activateWindow()
     field = window.training_panel.form.editors["components"]
     field.setFocus()

@@ -56,7 +56,7 @@ def start_page(window: MainWindow) -> StartViewer:
 # --- the start page -------------------------------------------------------------------------------
 
 
-def test_it_is_in_front_at_the_very_first_start_only(
+def test_the_start_page_is_in_front_at_the_very_first_start_only(
     qtbot: QtBot, window: MainWindow, preferences: Preferences
 ) -> None:
     program.begin(window)
@@ -79,13 +79,15 @@ def test_it_is_in_front_at_the_very_first_start_only(
     assert again.jobs.shutdown(10)
 
 
-def test_it_stays_away_where_a_picture_was_named(qtbot: QtBot, window: MainWindow) -> None:
+def test_the_start_page_stays_closed_if_a_picture_is_given(
+    qtbot: QtBot, window: MainWindow
+) -> None:
     program.begin(window, "sample:coins")
     rest(qtbot, window)
     assert window.docks["start"].isHidden()
 
 
-def test_it_steps_aside_when_the_next_step_is_taken(
+def test_the_start_page_closes_when_the_next_step_is_taken(
     qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32]
 ) -> None:
     window.guide.show_start()
@@ -101,7 +103,9 @@ def test_it_steps_aside_when_the_next_step_is_taken(
     assert window.docks["start"].isHidden()
 
 
-def test_work_under_way_does_not_close_it(qtbot: QtBot, window: MainWindow, small: Dataset) -> None:
+def test_a_running_job_does_not_close_the_start_page(
+    qtbot: QtBot, window: MainWindow, small: Dataset
+) -> None:
     window.session.set_reference(Reference("small", small.reference))
     window.session.set_dataset(small, small.digest())
     window.session.set_settings(TrainingSettings(epochs=1_000_000))
@@ -165,7 +169,7 @@ def test_each_card_does_what_it_says(
     window.guide.tour.leave()
 
 
-def test_it_fits_into_little_room(qtbot: QtBot, studio: Studio) -> None:
+def test_the_start_page_fits_a_small_dock(qtbot: QtBot, studio: Studio) -> None:
     page = StartViewer(studio.session, studio.jobs, studio.actions)
     qtbot.addWidget(page)
     page.set_recent(
@@ -186,7 +190,7 @@ def test_it_fits_into_little_room(qtbot: QtBot, studio: Studio) -> None:
 # --- the tour -------------------------------------------------------------------------------------
 
 
-def test_the_tour_goes_on_when_the_steps_are_done(
+def test_the_tour_continues_when_the_steps_are_done(
     qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32]
 ) -> None:
     tour = window.guide.tour
@@ -210,7 +214,7 @@ def test_the_tour_goes_on_when_the_steps_are_done(
     assert len(STOPS) == 5
 
 
-def test_it_points_at_the_control_and_follows_it(qtbot: QtBot, window: MainWindow) -> None:
+def test_the_tour_points_at_the_control_and_follows_it(qtbot: QtBot, window: MainWindow) -> None:
     tour = window.guide.tour
     window.training_panel.heading.setChecked(False)
     tour.start()
@@ -246,7 +250,7 @@ def test_it_points_at_the_control_and_follows_it(qtbot: QtBot, window: MainWindo
     tour.leave()
 
 
-def test_enter_goes_on_and_a_stop_says_what_is_missing_first(
+def test_enter_continues_and_a_stop_says_what_is_missing(
     qtbot: QtBot, window: MainWindow, small: Dataset
 ) -> None:
     tour, session = window.guide.tour, window.session
@@ -280,7 +284,7 @@ def test_enter_goes_on_and_a_stop_says_what_is_missing_first(
 
 
 def _points_at(window: MainWindow) -> bool:
-    """Tell whether the ring surrounds the control, and the bubble is seen and does not cover it."""
+    """Whether the ring surrounds the control and the bubble is visible without covering it."""
     tour = window.guide.tour
     assert tour.bubble is not None
     assert tour._ring is not None
@@ -372,10 +376,15 @@ def test_a_mystery_without_a_reference_begins_with_the_sample(
 
 
 @pytest.mark.parametrize("other", ["new", "opened"])
-def test_a_way_to_a_mystery_does_not_go_on_in_other_work(
-    qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32], small: Dataset, model: Model,
-    tmp_path: Path, other: str,
-) -> None:  # fmt: skip
+def test_a_requested_mystery_is_cancelled_by_another_project(
+    qtbot: QtBot,
+    window: MainWindow,
+    picture: NDArray[np.float32],
+    small: Dataset,
+    model: Model,
+    tmp_path: Path,
+    other: str,
+) -> None:
     path = tmp_path / "other.iscaproj"
     fill(window, picture, small, model)
     window.projects._write(str(path))
@@ -395,7 +404,7 @@ def test_a_way_to_a_mystery_does_not_go_on_in_other_work(
     assert not window.projects.unsaved
 
 
-def test_a_way_to_a_mystery_that_is_stopped_stays_stopped(
+def test_a_requested_mystery_is_cancelled_by_a_stop(
     qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32]
 ) -> None:
     window.session.set_reference(Reference("small", picture))
@@ -442,7 +451,7 @@ def test_the_answer_to_a_mystery_is_that_of_the_list(
     assert panel.list.topLevelItem(0).text(2) == ("120" if "MSE" in words else "")
 
 
-def test_the_answer_is_kept_back_until_somebody_has_guessed(qtbot: QtBot, with_run: Studio) -> None:
+def test_the_answer_is_hidden_until_the_user_has_guessed(qtbot: QtBot, with_run: Studio) -> None:
     session = with_run.session
     panel = RecognisePanel(session, with_run.jobs, with_run.actions)
     votes = VoteMapViewer(session, with_run.jobs, with_run.actions)
@@ -473,7 +482,7 @@ def test_the_answer_is_kept_back_until_somebody_has_guessed(qtbot: QtBot, with_r
     assert not panel.guess.question.isVisible()
 
 
-def test_the_score_is_kept_and_a_picture_of_ones_own_is_no_riddle(
+def test_the_score_is_kept_and_an_opened_picture_is_no_mystery(
     qtbot: QtBot, with_run: Studio
 ) -> None:
     session = with_run.session

@@ -1,4 +1,4 @@
-"""The four steps: what they show in every state, what their buttons do, and that nothing is a dead end."""
+"""The four steps: what they show in every state and what their buttons do."""
 
 from __future__ import annotations
 
@@ -289,7 +289,7 @@ def test_levels_as_a_list(with_reference: Studio, dataset_panel: DatasetPanel) -
 
 
 @pytest.mark.parametrize("language", ["C", "de_DE", "en_US", "fr_CH"])
-def test_point_and_comma_both_stand_before_decimals(qtbot: QtBot, language: str) -> None:
+def test_point_and_comma_are_both_decimal_signs(qtbot: QtBot, language: str) -> None:
     before = QLocale()
     QLocale.setDefault(QLocale(language))
     try:
@@ -312,7 +312,7 @@ def test_point_and_comma_both_stand_before_decimals(qtbot: QtBot, language: str)
 
 
 @pytest.mark.parametrize("text", ["22,5, 45", "22,5", "100, 45"])
-def test_levels_that_do_not_rise_are_asked_about(
+def test_levels_that_do_not_rise_are_rejected(
     with_reference: Studio, dataset_panel: DatasetPanel, text: str
 ) -> None:
     dataset_panel.mode_box.setCurrentIndex(1)
@@ -323,7 +323,7 @@ def test_levels_that_do_not_rise_are_asked_about(
     assert with_reference.session.spec == SPEC
 
 
-def test_whoever_goes_through_the_fields_changes_nothing(
+def test_tabbing_through_the_fields_changes_nothing(
     with_reference: Studio, dataset_panel: DatasetPanel
 ) -> None:
     session = with_reference.session
@@ -336,7 +336,7 @@ def test_whoever_goes_through_the_fields_changes_nothing(
         assert not dataset_panel.problem_label.text()
 
 
-def test_a_list_that_is_no_range_comes_back_by_undo(
+def test_undo_restores_a_list_that_is_no_range(
     with_reference: Studio, dataset_panel: DatasetPanel
 ) -> None:
     session = with_reference.session
@@ -366,7 +366,7 @@ def test_large_seeds_are_shown_and_kept(
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1.5", "abc", "²", str(2**63), "9" * 30])
-def test_what_is_no_seed_is_said(
+def test_an_invalid_seed_is_reported(
     with_dataset: Studio, dataset_panel: DatasetPanel, training_panel: TrainingPanel, text: str
 ) -> None:
     for edit in (dataset_panel.seed_box, training_panel.form.editors["seed"]):
@@ -380,7 +380,7 @@ def test_what_is_no_seed_is_said(
 
 
 @pytest.mark.parametrize("text", ["", "a, b", "45, 45", "-1", "1e9", "nan", "45,"])
-def test_what_makes_no_sense_is_said_at_the_field_and_nothing_is_generated(
+def test_invalid_values_are_reported_at_the_field_and_nothing_is_generated(
     with_reference: Studio, dataset_panel: DatasetPanel, text: str
 ) -> None:
     dataset_panel.mode_box.setCurrentIndex(1)
@@ -397,7 +397,7 @@ def test_what_makes_no_sense_is_said_at_the_field_and_nothing_is_generated(
     assert not dataset_panel.problem_label.isVisible()
 
 
-def test_the_page_without_a_dataset_generates_nothing_while_a_field_is_wrong(
+def test_the_button_of_an_empty_viewer_generates_nothing_while_a_field_is_invalid(
     qtbot: QtBot, with_reference: Studio, dataset_panel: DatasetPanel
 ) -> None:
     page = opened(qtbot, with_reference, PicturesViewer)._empty
@@ -443,7 +443,7 @@ def test_the_preview_follows_the_slider_and_is_what_the_dataset_would_hold(
     assert (got[0].picture == made).all()
 
 
-def test_the_preview_says_what_cannot_be_reached(
+def test_the_preview_reports_an_unreachable_level(
     qtbot: QtBot, with_reference: Studio, dataset_panel: DatasetPanel
 ) -> None:
     dataset_panel.preview.kind_box.setCurrentIndex(3)
@@ -471,7 +471,7 @@ def test_a_dataset_is_saved_and_imported(
     assert panel.state == step_frame.DONE
 
 
-def test_what_is_saved_is_what_was_there_when_it_was_asked_for(
+def test_the_dataset_saved_is_that_of_the_moment_of_asking(
     qtbot: QtBot, with_run: Studio, small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Jobs end while a dialog is open."""
@@ -580,7 +580,7 @@ def test_fields_edit_the_settings(with_dataset: Studio, training_panel: Training
     assert session.settings.method == "isca", "what was put in and taken out again is no edit"
 
 
-def test_a_setting_without_a_field_outlasts_an_edit(
+def test_an_edit_keeps_settings_without_a_field(
     with_dataset: Studio, training_panel: TrainingPanel
 ) -> None:
     session = with_dataset.session
@@ -613,7 +613,7 @@ def test_invalid_values_stay_at_their_field_until_they_are_right(
     assert session.settings.eta == 0.2
 
 
-def test_the_page_without_a_run_trains_nothing_while_a_field_is_wrong(
+def test_the_button_of_an_empty_viewer_trains_nothing_while_a_field_is_invalid(
     qtbot: QtBot, with_dataset: Studio, training_panel: TrainingPanel
 ) -> None:
     page, form = opened(qtbot, with_dataset, RunsViewer)._empty, training_panel.form
@@ -630,7 +630,7 @@ def test_the_page_without_a_run_trains_nothing_while_a_field_is_wrong(
     assert with_dataset.session.run is not None
 
 
-def test_a_wrong_field_does_not_outlive_what_it_was_wrong_in(
+def test_an_invalid_field_is_forgotten_with_its_settings(
     with_dataset: Studio, training_panel: TrainingPanel
 ) -> None:
     session, form = with_dataset.session, training_panel.form
@@ -760,9 +760,12 @@ def test_stop_and_keep_then_resume(
 
 @pytest.mark.parametrize("solver", ["admm", "direct"])
 def test_a_training_that_is_stopped_in_its_first_epoch_leaves_no_run(
-    qtbot: QtBot, with_dataset: Studio, training_panel: TrainingPanel, monkeypatch: pytest.MonkeyPatch,
+    qtbot: QtBot,
+    with_dataset: Studio,
+    training_panel: TrainingPanel,
+    monkeypatch: pytest.MonkeyPatch,
     solver: str,
-) -> None:  # fmt: skip
+) -> None:
     session, calls, each = with_dataset.session, [], Workers.each
 
     def slow(workers: Workers, work: Any, count: int, size: int) -> Any:
@@ -818,7 +821,7 @@ def test_a_run_goes_on_while_its_dataset_is_there_whatever_is_set_in_step_2(
     assert "another dataset" in panel.resume_button.toolTip()
 
 
-def test_a_training_that_fails_is_said_and_the_next_one_works(
+def test_a_failed_training_is_reported_and_the_next_one_works(
     qtbot: QtBot, with_dataset: Studio, training_panel: TrainingPanel
 ) -> None:
     session = with_dataset.session
@@ -878,7 +881,7 @@ def test_a_picture_made_from_the_reference_gets_a_verdict(
         ({"label": "original", "parts": ()}, ["original", "120"]),
     ],
 )
-def test_a_row_of_the_list_says_what_the_verdict_says(
+def test_a_row_of_the_list_agrees_with_the_verdict(
     qtbot: QtBot,
     with_run: Studio,
     recognise_panel: RecognisePanel,
@@ -924,7 +927,7 @@ def test_a_mystery_keeps_its_secret_until_asked(
     assert found.sentence in table.read_text("utf-8")
 
 
-def test_an_answer_that_is_not_given_is_not_awaited(qtbot: QtBot, with_run: Studio) -> None:
+def test_no_answer_is_awaited_if_nothing_was_started(qtbot: QtBot, with_run: Studio) -> None:
     panel = shown(qtbot, with_run, RecognisePanel)
     with_run.actions.recognise_made("blur", 200.0, 1)
     with_run.rest(qtbot)
@@ -937,7 +940,7 @@ def test_an_answer_that_is_not_given_is_not_awaited(qtbot: QtBot, with_run: Stud
     assert answers == []
 
 
-def test_another_picture_is_no_answer_where_what_was_asked_for_failed_or_was_stopped(
+def test_an_older_picture_is_no_answer_after_a_failure_or_stop(
     qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, tmp_path: Path
 ) -> None:
     with_run.actions.recognise_made("blur", 200.0, 1)
@@ -962,7 +965,7 @@ def test_another_picture_is_no_answer_where_what_was_asked_for_failed_or_was_sto
     assert answers == [True, True]
 
 
-def test_without_a_reference_nothing_is_made_and_one_is_told_so(
+def test_without_a_reference_nothing_is_made_and_a_message_says_so(
     qtbot: QtBot, studio: Studio
 ) -> None:
     studio.actions.mystery()
@@ -1080,7 +1083,7 @@ def test_dropped_files_are_recognised(
 
 
 @pytest.mark.parametrize("name", ["m.isca", "p.iscaproj", "p.iscaproj.zip", "folder"])
-def test_what_is_no_picture_is_left_to_the_window(
+def test_dropped_files_that_are_no_pictures_go_to_the_window(
     recognise_panel: RecognisePanel, tmp_path: Path, name: str
 ) -> None:
     (tmp_path / name).mkdir() if name == "folder" else (tmp_path / name).write_bytes(b"")
@@ -1105,7 +1108,7 @@ def test_pictures_opened_before_there_is_a_model_are_recognised_when_there_is_on
     with_dataset.rest(qtbot)
 
 
-def test_selecting_removing_and_doing_it_again(
+def test_selecting_removing_and_recognising_again(
     qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, model: object
 ) -> None:
     session = with_run.session
@@ -1135,7 +1138,7 @@ def pictures_in(folder: Path, made: Dataset, count: int) -> list[Path]:
     return paths
 
 
-def test_whoever_looks_at_a_picture_is_not_taken_away_by_the_next_answer(
+def test_the_next_answer_does_not_change_the_selection(
     qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, small: Dataset, tmp_path: Path
 ) -> None:
     session, paths = with_run.session, pictures_in(tmp_path, small, 5)
@@ -1155,7 +1158,7 @@ def test_whoever_looks_at_a_picture_is_not_taken_away_by_the_next_answer(
     assert session.test is session.tested[-1]
 
 
-def test_the_next_answer_is_shown_where_the_one_before_was_removed(
+def test_the_next_answer_is_selected_after_a_removal(
     qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, small: Dataset, tmp_path: Path
 ) -> None:
     session, paths = with_run.session, pictures_in(tmp_path, small, 3)
@@ -1209,7 +1212,7 @@ def test_an_answer_changes_its_row_only(
     assert [item.text(0) for item in rows] == ["4.png", "5.png", "6.png", "8.png", "9.png"]
 
 
-def test_remove_goes_on_to_the_neighbour(
+def test_remove_selects_the_neighbour(
     qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, tmp_path: Path
 ) -> None:
     session = with_run.session
@@ -1312,7 +1315,8 @@ def test_esc_stops_what_the_status_bar_shows(qtbot: QtBot, with_dataset: Studio)
     assert jobs.running("project"), "a file comes last"
     with_dataset.actions.stop()
     assert not jobs.running("project")
-    told = "Saving work.iscaproj was stopped."  # when its thread has ended: it may have been at its very end
+    # The message comes when the thread has ended, because it may have been about to finish.
+    told = "Saving work.iscaproj was stopped."
     qtbot.waitUntil(lambda: any(message.text.startswith(told) for message in session.messages))
     with_dataset.rest(qtbot)
 

@@ -36,8 +36,16 @@ class Gallery(QWidget):
         self.bad, self.field = QLabel("bad"), QLineEdit("12")
         set_property(self.bad, "level", "error")
         layout = QVBoxLayout(self)
-        for widget in (self.push, self.primary, self.choice, self.plain, self.faint, self.good, self.bad,
-                       self.field):  # fmt: skip
+        for widget in (
+            self.push,
+            self.primary,
+            self.choice,
+            self.plain,
+            self.faint,
+            self.good,
+            self.bad,
+            self.field,
+        ):
             layout.addWidget(widget)
 
 

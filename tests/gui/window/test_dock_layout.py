@@ -1,4 +1,4 @@
-"""Docks lie after a project is opened as they lay when it was saved; an altered text is refused whole."""
+"""A saved layout of the docks is restored exactly; an altered text is rejected as a whole."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 
 from isca_gui.window import dock_layout
-from isca_gui.window.docks import VIEWERS
 from isca_gui.window.dock_layout import Layout, Split, Tabs, alike, from_text, to_text
-from isca_gui.window.docks import AREAS
+from isca_gui.window.docks import AREAS, VIEWERS
 from tests.gui.conftest import still
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def text(found: object) -> str:
 
 
 def shuffle_docks(window: MainWindow, dice: random.Random) -> None:
-    """Do a few of the things a user does with docks."""
+    """Move docks as a user does."""
     ways = (Qt.Orientation.Horizontal, Qt.Orientation.Vertical)
     for _ in range(4):
         one, other = dice.sample([window.docks[name] for name in NAMES if name != "steps"], 2)
@@ -74,7 +73,7 @@ def shuffle_docks(window: MainWindow, dice: random.Random) -> None:
 
 
 def places(window: MainWindow) -> dict[str, str | Numbers]:
-    """Say what is open, what of it is behind another, and where the others are, in shares of the window."""
+    """Return which docks are closed, floating or behind others, and where the rest are."""
     found: dict[str, str | Numbers] = {}
     for name, dock in window.docks.items():
         place = dock.geometry()
@@ -97,7 +96,7 @@ def assert_same_places(one: dict[str, str | Numbers], other: dict[str, str | Num
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_a_user_does_comes_back(qtbot: QtBot, window: MainWindow, seed: int) -> None:
+def test_any_layout_is_restored(qtbot: QtBot, window: MainWindow, seed: int) -> None:
     dice = random.Random(seed)
     window.showNormal()
     window.resize(2000, 1400)  # so large that all docks have the room they need
@@ -116,7 +115,7 @@ def test_whatever_a_user_does_comes_back(qtbot: QtBot, window: MainWindow, seed:
         assert window.dock_manager.to_text() == kept, "and is written in the same bytes"
 
 
-def test_sizes_come_back(qtbot: QtBot, window: MainWindow) -> None:
+def test_sizes_are_restored(qtbot: QtBot, window: MainWindow) -> None:
     window.showNormal()
     window.resize(1400, 900)
     still(qtbot, window)
@@ -157,7 +156,7 @@ def test_a_layout_that_does_not_fit_is_kept_at_any_moment(qtbot: QtBot, window: 
     ],
     ids=["closed", "opened", "afloat"],
 )
-def test_what_is_done_while_the_room_is_shared_out_is_kept(
+def test_changes_while_the_docks_settle_are_kept(
     qtbot: QtBot, window: MainWindow, change: Any
 ) -> None:
     window.dock_manager.reset()
@@ -171,7 +170,7 @@ def test_what_is_done_while_the_room_is_shared_out_is_kept(
     assert alike(found, wanted)
 
 
-def test_a_window_saved_or_closed_at_once_is_laid_as_one_that_was_looked_at(
+def test_a_layout_saved_at_once_equals_the_settled_one(
     qtbot: QtBot, open_window: Callable[[], MainWindow]
 ) -> None:
     window = open_window()
@@ -216,7 +215,7 @@ def test_the_steps_take_no_more_than_they_need_at_first(qtbot: QtBot, window: Ma
     lambda d: d.pop("floating"),
     lambda d: d.update(areas=[]),
 ])  # fmt: skip
-def test_what_is_no_layout_is_refused(change: Any) -> None:
+def test_an_invalid_layout_is_rejected(change: Any) -> None:
     found = document()
     assert from_text(text(found), NAMES) == FIRST
     change(found)
@@ -224,7 +223,7 @@ def test_what_is_no_layout_is_refused(change: Any) -> None:
 
 
 @given(st.text() | st.binary().map(lambda b: base64.b64encode(b).decode()))
-def test_any_other_text_is_refused(wrong: str) -> None:
+def test_any_other_text_is_rejected(wrong: str) -> None:
     assert from_text(wrong, NAMES) is None
 
 
@@ -244,7 +243,7 @@ def test_a_wrong_layout_changes_nothing(qtbot: QtBot, window: MainWindow) -> Non
 @pytest.mark.parametrize(
     ("name", "beside"), [("comparison", "pictures"), ("help", "pictures"), ("runs", "messages")]
 )
-def test_what_was_closed_comes_back_beside_its_like(
+def test_a_closed_dock_reopens_beside_its_neighbours(
     qtbot: QtBot, window: MainWindow, name: str, beside: str
 ) -> None:
     window.docks[name].close()
@@ -255,7 +254,7 @@ def test_what_was_closed_comes_back_beside_its_like(
     assert window.docks[beside] in window.tabifiedDockWidgets(window.docks[name])
 
 
-def test_a_dock_far_away_is_brought_onto_the_screen(qtbot: QtBot, window: MainWindow) -> None:
+def test_a_dock_off_the_screen_is_moved_onto_it(qtbot: QtBot, window: MainWindow) -> None:
     found = document()
     found["floating"]["confusion"] = [90_000, -90_000, 300, 200]
     window.dock_manager.restore(text(found))
@@ -265,7 +264,7 @@ def test_a_dock_far_away_is_brought_onto_the_screen(qtbot: QtBot, window: MainWi
     assert window.screen().availableGeometry().contains(dock.geometry().center())
 
 
-def test_differences_of_a_pixel_are_none() -> None:
+def test_a_difference_of_a_pixel_does_not_count() -> None:
     other = Layout(FIRST.areas, {"left": 0.301, "right": 0.699}, FIRST.floating)
     assert dock_layout.alike(FIRST, other)
     assert not dock_layout.alike(
