@@ -376,7 +376,7 @@ def test_work_that_comes_while_the_end_waits_for_a_file_is_asked_about(
     gate = Gate(monkeypatch, "save_packed", before=True)
     worked.projects._write_packed(str(tmp_path / f"packed{PACKED}"))
     assert not close_by_hand(worked)
-    assert "ends when the file is written" in worked.session.messages[-1].text
+    assert "quit once the file is saved" in worked.session.messages[-1].text
     worked.session.add_tested(replace(done.tested[0], number=9))
     assert not close_by_hand(worked)
     gate.is_open = True
@@ -400,7 +400,7 @@ def test_what_comes_after_all_was_discarded_is_asked_about(
     worked.projects.mark_changed()
     assert not close_by_hand(worked)
     answer(QMessageBox.StandardButton.Discard)
-    assert "ends when the file is written" in worked.session.messages[-1].text
+    assert "quit once the file is saved" in worked.session.messages[-1].text
     worked.session.add_tested(replace(done.tested[0], number=9))
     gate.is_open = True
     rest(qtbot, worked)
