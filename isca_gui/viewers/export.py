@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QToolButton, QWidget
 
 from isca_gui.core.storage import files
 from isca_gui.jobs.names import JobName
-from isca_gui.widgets.file_names import may_write
+from isca_gui.widgets.dialogs import may_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

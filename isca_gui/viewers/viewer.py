@@ -24,7 +24,7 @@ from isca_gui.jobs.names import JobId, JobName
 from isca_gui.session.undo import commit_typed
 from isca_gui.viewers.export import Exporter
 from isca_gui.viewers.view_settings import ViewSettings
-from isca_gui.widgets.quiet_widgets import as_it_is
+from isca_gui.widgets.quiet_widgets import escape_ampersands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -261,7 +261,7 @@ class _EmptyPage(QWidget):
     def show_step(self, step: NextStep, jobs: JobRunner) -> None:
         self._step = step
         self.text.setText(step.text)
-        self.button.setText(as_it_is(step.button))
+        self.button.setText(escape_ampersands(step.button))
         self.button.setAccessibleName(step.button)
         self.update_button(jobs)
 

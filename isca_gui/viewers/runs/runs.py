@@ -39,7 +39,7 @@ from isca_gui.viewers.viewer import (
     stale_sentence,
     step_to_run,
 )
-from isca_gui.widgets.file_names import may_write, with_ending
+from isca_gui.widgets.dialogs import may_write, with_ending
 from isca_gui.widgets.flow_layout import Flow
 
 if TYPE_CHECKING:
