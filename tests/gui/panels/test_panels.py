@@ -799,7 +799,7 @@ def test_resume_says_why_not(qtbot: QtBot, with_run: Studio) -> None:
     assert panel.resume_button.isEnabled()
     run = session.run
     session.replace_run(replace(run, model=replace(run.model, end=CONVERGED)))
-    assert "Lower the tolerance" in panel.resume_button.toolTip()
+    assert "ask for a lower tolerance" in panel.resume_button.toolTip()
     session.set_settings(replace(SETTINGS, epochs=20, tolerance=1e-9))
     assert panel.resume_button.isEnabled()
     session.replace_run(replace(run, model=replace(run.model, end=STOPPED)))
