@@ -39,7 +39,7 @@ FAILED, WRONG_USE, FOUND, STOPPED = 1, 2, 3, 130
 # By name, so that an error about one module loads no other: the solvers alone take half a second.
 _EXIT_CODES = {
     "isca_gui.core.settings.SettingsError": WRONG_USE,
-    "isca_gui.core.solvers.steps.Cancelled": STOPPED,
+    "isca_gui.core.progress.Cancelled": STOPPED,
     "isca_gui.core.model.model_file.ModelFileError": FAILED,
     "isca_gui.core.distortion.dataset.DatasetError": FAILED,
     "isca_gui.core.pictures.decoding.ImageError": FAILED,

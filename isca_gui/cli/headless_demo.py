@@ -17,7 +17,7 @@ from isca_gui.core.distortion.dataset import DatasetError
 from isca_gui.core.distortion.distortions import DISTORTIONS
 from isca_gui.core.model import training
 from isca_gui.core.pictures import image, samples, ssim
-from isca_gui.core.progress import Progress
+from isca_gui.core.progress import Progress, relay
 from isca_gui.core.recognition import vote_map_image
 from isca_gui.core.recognition.recogniser import Recogniser, title
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
@@ -106,14 +106,15 @@ def _train(
     """Train, and report each epoch as progress."""
     task = training.train(made, settings)
     epochs = settings.resolved().epochs or 1
-    while True:
-        try:
-            report = next(task)
-        except StopIteration as end:
-            model: Model = end.value
-            return model
+    epoch = 0
+
+    def whole_epochs(report: object) -> Progress:
+        nonlocal epoch
         if isinstance(report, Step):
-            yield Progress(report.epoch, epochs, f"training {title}")
+            epoch = report.epoch
+        return Progress(epoch, epochs, f"training {title}")
+
+    return (yield from relay(task, whole_epochs))
 
 
 def _recognise(reference: NDArray[np.float32], model: Model) -> Generator[Progress, None, str]:

@@ -315,37 +315,41 @@ def run_training(
     task: Task, settings: TrainingSettings, stop: StopAndKeep, *, quiet: bool = False
 ) -> Model:
     """Run a training to its end, or to the end of the last whole epoch once `stop` is asked for."""
-    pace, told = Pace(settings), False
+    from isca_gui.core.progress import run
+
+    pace = Pace(settings)
+    told = False
     with _display(pace, quiet=quiet) as show, contextlib.closing(task):
         show()  # before the start: compiling the solver for the first time takes a while
-        try:
-            report = next(task)
-            while True:
-                pace.see(report)
-                show()
-                if stop.asked and not told:
-                    told = True
-                    common.say("train: stopping; once more to leave without saving")
-                report = task.send(stop.asked)
-        except StopIteration as end:
-            model: Model = end.value
-            return model
+
+        def on_report(report: Step | Progress) -> bool:
+            nonlocal told
+            pace.see(report)
+            show()
+            if stop.asked and not told:
+                told = True
+                common.say("train: stopping; once more to leave without saving")
+            return stop.asked
+
+        return run(task, on_report)
 
 
 def unless_stopped(
     task: Generator[Progress, None, Model], model: Model, stop: StopAndKeep
 ) -> Generator[Progress, None, Model]:
     """Go on with a task that makes another model of one; stopped, that one is kept as it is."""
-    with contextlib.closing(task):
-        while not stop.asked:
-            try:
-                report = next(task)
-            except StopIteration as end:
-                made: Model = end.value
-                return made
-            yield report
-    common.say("train: stopping; the model is saved as it is")
-    return model
+    from isca_gui.core.progress import Cancelled, relay
+
+    def unless_asked(report: Progress) -> Progress:
+        if stop.asked:
+            raise Cancelled("Stopped while another model was made of the one there is.")
+        return report
+
+    try:
+        return (yield from relay(task, unless_asked))
+    except Cancelled:
+        common.say("train: stopping; the model is saved as it is")
+        return model
 
 
 class Pace:
@@ -375,7 +379,7 @@ class Pace:
         return self._step.epoch + pieces / max(of, 1) if self._step else 0.0
 
     def see(self, report: Any) -> None:
-        """Take in a Step or a Tick."""
+        """Take in a Step or a Progress."""
         from isca_gui.core.solvers.steps import Step
 
         if not isinstance(report, Step):

@@ -14,11 +14,10 @@ from PySide6.QtGui import QImage
 
 from isca_gui.core.distortion import dataset, dataset_folder
 from isca_gui.core.distortion.distortions import DISTORTIONS
-from isca_gui.core.parallel import Tick
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.pictures.decoding import check_size
-from isca_gui.core.progress import Progress
-from isca_gui.core.solvers.steps import Cancelled, State, Step
+from isca_gui.core.progress import Cancelled, Progress
+from isca_gui.core.solvers.steps import State, Step
 from isca_gui.jobs import pace
 from isca_gui.jobs.previews import make_preview
 from isca_gui.jobs.recognition_queue import RecognitionQueue
@@ -424,8 +423,8 @@ def _progress_of(settings: TrainingSettings) -> Callable[[Any], Progress | None]
                     report.epoch, 0, f"{unit} {report.epoch}, at most {epochs}, until converged"
                 )
             return Progress(report.epoch, epochs, f"{unit} {report.epoch} of {epochs}")
-        if isinstance(report, Tick) and report.what:
-            return Progress(report.done, report.total, report.what)
-        return Progress(0, 0, "preparing") if isinstance(report, Tick) and not started else None
+        if isinstance(report, Progress) and report.what:
+            return report
+        return Progress(0, 0, "preparing") if isinstance(report, Progress) and not started else None
 
     return progress

@@ -19,9 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QThread, QTimer, Signal
 
-from isca_gui.core.parallel import Tick
-from isca_gui.core.progress import Progress
-from isca_gui.core.solvers.steps import Cancelled
+from isca_gui.core.progress import Cancelled, Progress, run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -88,6 +86,10 @@ class _Order:
         self.state = Job(self.name, self.title, stoppable=self.stoppable, writes=self.writes)
 
 
+class _Dropped(Exception):
+    """Nobody wants the result of a job any more."""
+
+
 class StepThread(QThread):
     """Drives one generator; what it reports and gives is fetched by the runner."""
 
@@ -126,24 +128,26 @@ class StepThread(QThread):
         task: Any = self.order.make()
         if not isinstance(task, GeneratorType):
             return task
-        send: Callable[[Any], Any] = task.send
-        answer: bool | None = None
-        try:
-            while not self.cancelled:
-                report = send(answer)
-                self._put(report)
-                answer = True if self.keeping else None
-        except StopIteration as end:
+        with contextlib.closing(task):
+            if self.cancelled:
+                return None
+            try:
+                result = run(task, self._answer)
+            except _Dropped:
+                return None
             self.ended = True
-            return end.value
-        finally:
-            task.close()
-        return None
+            return result
+
+    def _answer(self, report: Any) -> bool:
+        self._put(report)
+        if self.cancelled:
+            raise _Dropped
+        return self.keeping
 
     def _put(self, report: Any) -> None:
         with self._lock:
             newest = self._reports[-1] if self._reports else None
-            if isinstance(report, Progress | Tick) and type(newest) is type(report):
+            if isinstance(report, Progress) and isinstance(newest, Progress):
                 self._reports[-1] = report  # only the newest of these counts
             else:
                 self._reports.append(report)

@@ -242,6 +242,7 @@ def _with_training(work: SessionState, path: Path) -> Generator[Any, Any, Sessio
     """Make a run of the training that was under way: it is as if it had been stopped."""
     from isca_gui.core.distortion import dataset_folder
     from isca_gui.core.model import training, training_snapshot
+    from isca_gui.core.progress import Progress, relay
 
     live = training_snapshot.load(path)
     if any(run.number == live.number for run in work.runs):
@@ -252,6 +253,7 @@ def _with_training(work: SessionState, path: Path) -> Generator[Any, Any, Sessio
         if dataset.digest() != live.dataset:
             raise ValueError("the dataset it learned from is no longer there.")
     assert dataset is not None
-    model = yield from training.restored(dataset, live.settings, live.state, live.steps)
+    task = training.restored(dataset, live.settings, live.state, live.steps)
+    model = yield from relay(task, lambda _: Progress(0, 0, "restoring the training"))
     run = Run(live.number, live.name, model, model.settings)
     return replace(work, runs=(*work.runs, run), run=run.number)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import unicodedata
 import zlib
-from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +13,8 @@ import numpy as np
 from isca_gui.core.distortion import distortions, strength_search
 from isca_gui.core.distortion.distortions import ORIGINAL, UNDECIDED_LABEL, UNLIKE
 from isca_gui.core.distortion.strength_search import Ladder, UnreachableError
-from isca_gui.core.progress import Progress
+from isca_gui.core.parallel import Workers
+from isca_gui.core.progress import Progress, relay
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -145,30 +144,27 @@ def generate(
     except ValueError as error:
         raise DatasetError(f"{str(error).capitalize()}.") from error
     wanted = [(kind, level) for kind in spec.kinds for level in spec.levels]
-    yield Progress(0, len(wanted), "measuring the distortions")
     pictures = np.empty((1 + len(wanted), *reference.shape), dtype=np.float32)
     pictures[0] = reference
-    results: dict[int, Entry | Unreachable] = {}
-    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        try:
-            climbs = [pool.submit(_climb, reference, kind, spec.levels) for kind in spec.kinds]
-            while wait(climbs, timeout=0.05).not_done:
-                yield Progress(0, len(wanted), "measuring the distortions")
-            ladders = {kind: climb.result() for kind, climb in zip(spec.kinds, climbs, strict=True)}
-            jobs = {
-                pool.submit(_distort, pictures, index, kind, level, spec.seed, ladders[kind]): index
-                for index, (kind, level) in enumerate(wanted, start=1)
-            }
-            for job in as_completed(jobs):
-                results[jobs[job]] = job.result()
-                yield Progress(len(results), len(wanted), "distorting")
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+
+    def climb(kind: str) -> Ladder | None:
+        return _climb(reference, kind, spec.levels)
+
+    def make(index: int) -> Entry | Unreachable:
+        kind, level = wanted[index]
+        return _distort(pictures, 1 + index, kind, level, spec.seed, ladders[kind])
+
+    with Workers(threads) as workers:
+        measuring = Progress(0, len(wanted), "measuring the distortions")
+        task = workers.collect(climb, spec.kinds, measuring.what)
+        climbed = yield from relay(task, lambda _: measuring)
+        ladders = dict(zip(spec.kinds, climbed, strict=True))
+        results = yield from workers.collect(make, range(len(wanted)), "distorting")
     made = [(0, Entry(ORIGINAL, 0.0, 0.0, 0.0, spec.seed))]
-    made += [(index, found) for index, found in sorted(results.items()) if isinstance(found, Entry)]
+    made += [(place, found) for place, found in enumerate(results, 1) if isinstance(found, Entry)]
     if len(made) <= len(wanted):  # copies the pictures, so only where some are left out
         pictures = pictures[[index for index, _ in made]]
-    missed = [found for _, found in sorted(results.items()) if isinstance(found, Unreachable)]
+    missed = [found for found in results if isinstance(found, Unreachable)]
     return Dataset(pictures, tuple(entry for _, entry in made), spec, tuple(missed))
 
 

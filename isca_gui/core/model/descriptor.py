@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isca_gui.core.parallel import Tick, Workers
+from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures.blocks import centre
-from isca_gui.core.progress import Progress
+from isca_gui.core.progress import Progress, relay
 from isca_gui.core.solvers.problem import block_pieces
 from isca_gui.core.solvers.vector_width import PIECE
 
@@ -45,7 +45,7 @@ def describe(model: Model, pictures: NDArray[Any]) -> NDArray[np.float32]:
 
 def describe_training(
     model: Model, pictures: NDArray[Any], workers: Workers
-) -> Generator[Tick, bool | None, NDArray[np.float32]]:
+) -> Generator[Progress, object, NDArray[np.float32]]:
     """Do the same for all training pictures, on all threads; it cannot be stopped: the model needs it."""
     found = np.empty(_shape(model, pictures), np.float32)
     size = model.grid.columns * max(1, -(-PIECE // model.grid.columns))  # whole rows of blocks
@@ -60,10 +60,10 @@ def describe_training(
         )
         _fill(found, model, low, blocks, known)
 
-    yield Tick(0, 1, DESCRIBING)
+    yield Progress(0, 1, DESCRIBING)
     model.basis  # noqa: B018 - worked out once, not by every thread
-    for tick in workers.each(work, model.grid.count, size):  # its answer is not passed on
-        yield replace(tick, what=DESCRIBING)
+    task = workers.each(work, model.grid.count, size)
+    yield from relay(task, lambda report: replace(report, what=DESCRIBING))
     return found
 
 
@@ -71,18 +71,9 @@ def describe_all(
     model: Model, pictures: NDArray[Any], what: str, threads: int | None = None
 ) -> Generator[Progress, None, NDArray[np.float32]]:
     """Do the same as a task of its own, which says `what` it does."""
-    workers = Workers(threads)
-    task = describe_training(model, pictures, workers)
-    try:
-        while True:
-            tick = next(task)
-            yield Progress(tick.done, tick.total, what)
-    except StopIteration as end:
-        found: NDArray[np.float32] = end.value
-        return found
-    finally:
-        task.close()
-        workers.close()
+    with Workers(threads) as workers:
+        task = describe_training(model, pictures, workers)
+        return (yield from relay(task, lambda report: replace(report, what=what)))
 
 
 def _shape(model: Model, pictures: NDArray[Any]) -> tuple[int, int, int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isca_gui.core.pictures.blocks import BlockGrid, centre
+from isca_gui.core.progress import relay
 from isca_gui.core.solvers import kernels
 from isca_gui.core.solvers.numpy_epochs import polar
 from isca_gui.core.solvers.problem import block_pieces, kernel_settings
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isca_gui.core.parallel import Tick, Workers
+    from isca_gui.core.parallel import Workers
+    from isca_gui.core.progress import Progress
     from isca_gui.core.settings import TrainingSettings
     from isca_gui.core.solvers.problem import Problem
     from isca_gui.core.solvers.steps import State, Step
@@ -151,7 +153,7 @@ class Model:
 
 def kernel_part(
     pictures: NDArray[np.float32], problem: Problem, u: Array, workers: Workers
-) -> Generator[Tick, bool | None, KernelPart]:
+) -> Generator[Progress, object, KernelPart]:
     """Recover Θ = ΨΥ^(−½)B = ΔᵀΥ⁻¹B of the orthonormalised basis B in Mercer coordinates."""
     fitted = problem.mercer
     assert fitted is not None
@@ -163,6 +165,6 @@ def kernel_part(
         here = problem.slices[index]
         theta[here] = problem.piece(index) @ (inverse[here, :, None] * polar(u[here]))
 
-    for tick in workers.each(work, len(problem.slices), 1):  # noqa: UP028
-        yield tick  # its answer is not passed on, as `yield from` would: the model to be kept needs Θ
+    # A request to stop is not passed on, as `yield from` would: the model that is kept needs Θ.
+    yield from relay(workers.each(work, len(problem.slices), 1), lambda report: report)
     return KernelPart(pictures, theta, fitted.self_similarity, fitted.column_means, values)

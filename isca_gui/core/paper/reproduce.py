@@ -45,7 +45,7 @@ from isca_gui.core.paper.stage_cache import (
 from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures import ssim
 from isca_gui.core.pictures.blocks import BlockGrid
-from isca_gui.core.progress import Progress
+from isca_gui.core.progress import Progress, relay
 from isca_gui.core.recognition import evaluation
 from isca_gui.core.recognition.recogniser import Recogniser
 from isca_gui.core.solvers.steps import Step
@@ -154,18 +154,14 @@ class _Scale:
     ) -> Generator[Progress, None, Result]:
         """Run a task as a stage, or as a part of one; `share` says how far a report of the task is."""
         low, high = part
-        try:
-            while True:
-                try:
-                    report = next(task)
-                except StopIteration as end:
-                    if high >= 1.0:
-                        self.skip(stage)
-                    answer: Result = end.value
-                    return answer
-                yield self.at(what or report.what, stage, low + (high - low) * share(report))
-        finally:
-            task.close()
+
+        def on_this_scale(report: Any) -> Progress:
+            return self.at(what or report.what, stage, low + (high - low) * share(report))
+
+        answer = yield from relay(task, on_this_scale)
+        if high >= 1.0:
+            self.skip(stage)
+        return answer
 
 
 class _Run:
@@ -344,26 +340,18 @@ def _share(report: Progress) -> float:
 
 def _make_tests(reference: Picture, threads: int | None) -> Generator[Progress, None, Dataset]:
     """Make the twelve test pictures with noise of their own; what cannot be reached is left out."""
-    made: dict[int, tuple[Picture, Entry] | Unreachable] = {}
-    workers = Workers(threads)
 
-    def work(index: int, _: int) -> None:
-        label = TEST_LABELS[index]
+    def make(label: str) -> tuple[Picture, Entry] | Unreachable:
         try:
             one = strength_search.distort(
                 reference, label, TEST_MSE, picture_seed(TEST_SEED, label, TEST_MSE)
             )
         except UnreachableError as error:
-            made[index] = Unreachable(error.kind, error.target, error.maximum)
-            return
-        made[index] = one.picture, Entry(label, TEST_MSE, one.achieved_mse, one.strength, one.seed)
+            return Unreachable(error.kind, error.target, error.maximum)
+        return one.picture, Entry(label, TEST_MSE, one.achieved_mse, one.strength, one.seed)
 
-    try:
-        for tick in workers.each(work, len(TEST_LABELS), 1):
-            yield Progress(tick.done, tick.total, "test pictures")
-    finally:
-        workers.close()
-    ordered = [made[index] for index in range(len(TEST_LABELS))]
+    with Workers(threads) as workers:
+        ordered = yield from workers.collect(make, TEST_LABELS, "test pictures")
     reached = [one for one in ordered if not isinstance(one, Unreachable)]
     entries = (Entry(ORIGINAL, 0.0, 0.0, 0.0, TEST_SEED), *(entry for _, entry in reached))
     missed = tuple(one for one in ordered if isinstance(one, Unreachable))
@@ -395,20 +383,16 @@ def _answers(
 ) -> Generator[Progress, None, tuple[TrialResult, ...]]:
     """Recognise all test pictures."""
     descriptor, rule = how
-    recogniser, workers = Recogniser(model, descriptor), Workers(threads)
+    recogniser = Recogniser(model, descriptor)
     recogniser.neighbours.prepare()  # once, before the threads start
-    found: dict[int, TrialResult] = {}
 
-    def work(index: int, _: int) -> None:
-        verdict = recogniser.recognise(tests.pictures[1 + index], rule).verdict
-        found[index] = answer(1 + TEST_LABELS.index(tests.labels[1 + index]), verdict)
+    def one(index: int) -> TrialResult:
+        verdict = recogniser.recognise(tests.pictures[index], rule).verdict
+        return answer(1 + TEST_LABELS.index(tests.labels[index]), verdict)
 
-    try:
-        for tick in workers.each(work, len(tests.labels) - 1, 1):
-            yield Progress(tick.done, tick.total, "test pictures")
-    finally:
-        workers.close()
-    return tuple(found[index] for index in range(len(found)))
+    with Workers(threads) as workers:
+        found = yield from workers.collect(one, range(1, len(tests.labels)), "test pictures")
+    return tuple(found)
 
 
 def _reconstructed(model: Model, tests: Dataset) -> Generator[float, None, None]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isca_gui.core.progress import Cancelled, Progress
 from isca_gui.core.solvers.compiled_epochs import CompiledEpochs
 from isca_gui.core.solvers.numpy_epochs import NumpyEpochs
 from isca_gui.core.solvers.steps import (
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isca_gui.core.parallel import Tick, Workers
+    from isca_gui.core.parallel import Workers
     from isca_gui.core.settings import TrainingSettings
     from isca_gui.core.solvers.problem import Problem
 
@@ -62,7 +63,7 @@ def start(problem: Problem, settings: TrainingSettings) -> State:
 def iterate(
     problem: Problem, settings: TrainingSettings, workers: Workers, state: State | None = None,
     due: Callable[[], bool] | None = None,
-) -> Generator[Step | Tick | State, bool | None, Result]:  # fmt: skip
+) -> Generator[Step | Progress | State, bool | None, Result]:  # fmt: skip
     """Run ADMM from the start or from where another training stood; answer a report with True to stop."""
     settings = settings.resolved()
     assert settings.epochs is not None
@@ -74,16 +75,19 @@ def iterate(
     nothing = np.empty((0, 0, 0), problem.dtype)
     state = replace(state, u=nothing, v=nothing, j=nothing)  # large: only one copy is kept
     epochs = kind(problem, settings.components, natural=settings.metric == "natural")
-    if not (yield from epochs.load(matrices, workers)):
-        raise no_model()
+    try:
+        yield from epochs.load(matrices, workers)
+    except Cancelled:
+        raise no_model() from None
     steps: list[Step] = []
     end = MAX_EPOCHS
     while state.epoch < settings.epochs:
         begun = time.perf_counter()
-        figures = yield from epochs.epoch(settings.rho, settings.eta, workers)
-        if figures is None:
+        try:
+            figures = yield from epochs.epoch(settings.rho, settings.eta, workers)
+        except Cancelled:
             if not state.epoch:
-                raise no_model()
+                raise no_model() from None
             end = STOPPED
             break
         step = _step(figures, state, settings.rho, time.perf_counter() - begun)

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isca_gui.core.pictures import ssim
+from isca_gui.core.progress import Cancelled
 from isca_gui.core.solvers.numpy_epochs import errors, polar
-from isca_gui.core.solvers.steps import CONVERGED, Cancelled, Result, State, Step
+from isca_gui.core.solvers.steps import CONVERGED, Result, State, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
 
     from numpy.typing import NDArray
 
-    from isca_gui.core.parallel import Tick, Workers
+    from isca_gui.core.parallel import Workers
+    from isca_gui.core.progress import Progress
     from isca_gui.core.settings import TrainingSettings
     from isca_gui.core.solvers.problem import Problem
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 def pca(
     problem: Problem, settings: TrainingSettings, workers: Workers
-) -> Generator[Step | Tick, bool | None, tuple[Result, Array]]:
+) -> Generator[Step | Progress, bool | None, tuple[Result, Array]]:
     """Find the leading eigenvectors of every block's covariance over the images, and the mean it is about."""
     begun = time.perf_counter()
     basis = np.empty((problem.count, problem.width, settings.components), problem.dtype)
@@ -38,14 +40,14 @@ def pca(
         with np.errstate(under="ignore"):  # beside a length of one, 1e-40 is nothing
             basis[here] = _signed(_leading(centred, settings.components))
 
-    finished = yield from workers.each(work, len(problem.slices), 1)
-    result = yield from _finish(problem, basis, workers, begun, offset, finished=finished)
+    yield from _each_piece(problem, work, workers)
+    result = yield from _finish(problem, basis, workers, begun, offset)
     return result, offset
 
 
 def kernel_pca(
     problem: Problem, settings: TrainingSettings, workers: Workers
-) -> Generator[Step | Tick, bool | None, Result]:
+) -> Generator[Step | Progress, bool | None, Result]:
     """Take the leading Mercer coordinates: they are sorted by their eigenvalues already."""
     begun = time.perf_counter()
     basis = np.zeros((problem.count, problem.width, settings.components), problem.dtype)
@@ -55,7 +57,7 @@ def kernel_pca(
 
 def random(
     problem: Problem, settings: TrainingSettings, workers: Workers
-) -> Generator[Step | Tick, bool | None, Result]:
+) -> Generator[Step | Progress, bool | None, Result]:
     """Draw a random subspace for every block."""
     begun = time.perf_counter()
     shape = (problem.count, problem.width, settings.components)
@@ -64,9 +66,8 @@ def random(
 
 
 def _finish(
-    problem: Problem, basis: Array, workers: Workers, begun: float, offset: Array | None = None,
-    *, finished: bool = True,
-) -> Generator[Step | Tick, bool | None, Result]:  # fmt: skip
+    problem: Problem, basis: Array, workers: Workers, begun: float, offset: Array | None = None
+) -> Generator[Step | Progress, bool | None, Result]:
     """Measure how far blocks are from their reconstructions, in the same units as ISCA."""
     figures = np.zeros(problem.count)
 
@@ -77,16 +78,24 @@ def _finish(
         else:
             figures[here] = _distances(z, basis[here], offset[here, None]).mean(axis=1)
 
-    finished = finished and (yield from workers.each(work, len(problem.slices), 1))
-    if not finished:
-        raise Cancelled(
-            f"Stopped before {problem.count} blocks were done; there is no model to keep."
-        )
+    yield from _each_piece(problem, work, workers)
     seconds = time.perf_counter() - begun
     state = State(basis, basis, np.zeros_like(basis), epoch=1, seconds=seconds)
     step = Step(1, float(figures.mean()), float(figures.mean()), seconds=seconds)
     yield step
     return Result(state, CONVERGED, (step,))
+
+
+def _each_piece(
+    problem: Problem, work: Callable[[int, int], None], workers: Workers
+) -> Generator[Progress, bool | None, None]:
+    """Do something for every piece of the problem; stopped, there is nothing to keep."""
+    try:
+        yield from workers.each(work, len(problem.slices), 1)
+    except Cancelled:
+        raise Cancelled(
+            f"Stopped before all {problem.count} blocks were done, so there is no model to keep."
+        ) from None
 
 
 @np.errstate(under="ignore")  # as in `errors`

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isca_gui.core.parallel import Tick, Workers
+    from isca_gui.core.parallel import Workers
+    from isca_gui.core.progress import Progress
     from isca_gui.core.solvers.problem import Problem
 
     Array = NDArray[np.floating[Any]]
@@ -48,11 +49,10 @@ class CompiledEpochs:
         )  # bases in Mercer coordinates are seldom well conditioned
         self._pieces: list[_Piece] = []
 
-    def load(self, state: list[Array], workers: Workers) -> Generator[Tick, bool | None, bool]:
-        """Take over the three matrices in `state`, and empty the list: they are large. False if stopped."""
+    def load(self, state: list[Array], workers: Workers) -> Generator[Progress, bool | None, None]:
+        """Take over the three matrices in `state`, and empty the list: they are large."""
         problem = self._problem
-        if not (yield from problem.lay_out(workers, packed=True)):
-            return False
+        yield from problem.lay_out(workers, packed=True)
         plain = self._natural or problem.mercer is None
         ones = np.ones((1, problem.width * LANES), problem.dtype)
         groups = [-(-(here.stop - here.start) // LANES) for here in problem.slices]
@@ -69,21 +69,19 @@ class CompiledEpochs:
             metric = ones if plain else pack(problem.metric(index)[:, None])[:, 0]
             pieces[index] = _piece(problem.packed(index), metric, before[rows], after[rows])
 
-        finished = yield from workers.each(work, len(groups), 1)
+        yield from workers.each(work, len(groups), 1)
         self._pieces = [pieces[index] for index in sorted(pieces)]
         state.clear()
-        return finished
 
     def epoch(
         self, rho: float, eta: float, workers: Workers
-    ) -> Generator[Tick, bool | None, NDArray[np.float64] | None]:
-        """Run one epoch; gives per block (5, block): error, objective, ‖A−V‖², ‖V−V'‖², |AᵀA−I|, or None."""
+    ) -> Generator[Progress, bool | None, NDArray[np.float64]]:
+        """Run one epoch; gives per block (5, block): error, objective, ‖A−V‖², ‖V−V'‖², |AᵀA−I|."""
 
         def work(low: int, _: int) -> None:
             self._run(low, rho, eta, workers.stop)
 
-        if not (yield from workers.each(work, len(self._pieces), 1)):
-            return None
+        yield from workers.each(work, len(self._pieces), 1)
         figures = []
         for piece in self._pieces:
             piece.before, piece.after = piece.after, piece.before

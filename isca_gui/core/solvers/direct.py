@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from isca_gui.core.progress import Cancelled, Progress
 from isca_gui.core.solvers.numpy_epochs import polar, slope
 from isca_gui.core.solvers.steps import (
     CONVERGED,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isca_gui.core.parallel import Tick, Workers
+    from isca_gui.core.parallel import Workers
     from isca_gui.core.settings import TrainingSettings
     from isca_gui.core.solvers.problem import Problem
 
@@ -92,7 +93,7 @@ def start(problem: Problem, settings: TrainingSettings) -> State:
 def iterate(
     problem: Problem, settings: TrainingSettings, workers: Workers, state: State | None = None,
     due: Callable[[], bool] | None = None,
-) -> Generator[Step | Tick | State, bool | None, Result]:  # fmt: skip
+) -> Generator[Step | Progress | State, bool | None, Result]:  # fmt: skip
     """Descend from the start or from where another training stood; answer a report with True to stop."""
     settings = settings.resolved()
     assert settings.epochs is not None
@@ -100,18 +101,21 @@ def iterate(
     fresh = state is None
     state = state or start(problem, settings)
     begun = time.perf_counter() - state.seconds
-    descent = yield from _begin(problem, state, workers, fresh=fresh)
-    if descent is None:
+    try:
+        descent = yield from _begin(problem, state, workers, fresh=fresh)
+    except Cancelled:
         if fresh:
-            raise no_model()
+            raise no_model() from None
         return Result(state, STOPPED, ())
     steps: list[Step] = []
     end, epoch, stop = MAX_EPOCHS, state.epoch, False
     while epoch < settings.epochs:
         kept = (descent.u.copy(), descent.lengths.copy(), descent.gradient.copy())
-        if not (yield from workers.each(descent.descend, len(problem.slices), 1)):
+        try:
+            yield from workers.each(descent.descend, len(problem.slices), 1)
+        except Cancelled:
             if not epoch:
-                raise no_model()
+                raise no_model() from None
             descent.u, descent.lengths, descent.gradient = kept
             stop = True
         else:
@@ -146,10 +150,9 @@ def _state(descent: _Descent, u: Array, epoch: int, seconds: float, objective: f
 
 def _begin(
     problem: Problem, state: State, workers: Workers, *, fresh: bool
-) -> Generator[Tick, bool | None, _Descent | None]:
-    """Evaluate the start; None if told to stop before that is done."""
-    if not (yield from problem.lay_out(workers, packed=False)):
-        return None
+) -> Generator[Progress, bool | None, _Descent]:
+    """Evaluate the start."""
+    yield from problem.lay_out(workers, packed=False)
     count, pieces = problem.count, len(problem.slices)
     lengths = state.lengths if state.lengths is not None else np.ones(count, problem.dtype)
     descent = _Descent(
@@ -163,8 +166,8 @@ def _begin(
             descent.u[here] = polar(descent.u[here])
         descent.look(index)
 
-    finished = yield from workers.each(look, pieces, 1)
-    return descent if finished else None
+    yield from workers.each(look, pieces, 1)
+    return descent
 
 
 def _step(descent: _Descent, epoch: int, seconds: float) -> Step:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isca_gui.core.parallel import ranges
-from isca_gui.core.solvers.steps import Cancelled
+from isca_gui.core.progress import Cancelled
 
 if TYPE_CHECKING:
     from collections.abc import Callable

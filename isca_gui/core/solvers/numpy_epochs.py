@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from isca_gui.core.parallel import Tick, Workers
+    from isca_gui.core.parallel import Workers
+    from isca_gui.core.progress import Progress
     from isca_gui.core.solvers.problem import Problem
 
     Array = NDArray[np.floating[Any]]
@@ -99,18 +100,18 @@ class NumpyEpochs:
         self._before: list[Array] = []
         self._after: list[Array] = []
 
-    def load(self, state: list[Array], workers: Workers) -> Generator[Tick, bool | None, bool]:
-        """Copy the three matrices in `state`, which stay the caller's; False if stopped."""
+    def load(self, state: list[Array], workers: Workers) -> Generator[Progress, bool | None, None]:
+        """Copy the three matrices in `state`, which stay the caller's."""
         self._before, self._after = (
             [part.copy() for part in state],
             [np.empty_like(part) for part in state],
         )
-        return (yield from self._problem.lay_out(workers, packed=False))
+        yield from self._problem.lay_out(workers, packed=False)
 
     def epoch(
         self, rho: float, eta: float, workers: Workers
-    ) -> Generator[Tick, bool | None, NDArray[np.float64] | None]:
-        """Run one epoch; gives per block (5, block): error, objective, ‖A−V‖², ‖V−V'‖², |AᵀA−I|, or None."""
+    ) -> Generator[Progress, bool | None, NDArray[np.float64]]:
+        """Run one epoch; gives per block (5, block): error, objective, ‖A−V‖², ‖V−V'‖², |AᵀA−I|."""
         figures = np.zeros((5, self._problem.count))
 
         def work(index: int, _: int) -> None:
@@ -125,8 +126,7 @@ class NumpyEpochs:
                 if workers.stop[0]:
                     return
 
-        if not (yield from workers.each(work, len(self._problem.slices), 1)):
-            return None
+        yield from workers.each(work, len(self._problem.slices), 1)
         self._before, self._after = self._after, self._before
         return figures
 

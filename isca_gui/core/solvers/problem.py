@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isca_gui.core.parallel import Tick, ranges
+from isca_gui.core.parallel import ranges
 from isca_gui.core.pictures import ssim
 from isca_gui.core.pictures.blocks import BlockGrid, centre
+from isca_gui.core.progress import Cancelled, Progress
 from isca_gui.core.solvers.kernels import KernelSettings, Mercer, mercer
 from isca_gui.core.solvers.vector_width import LANES, PIECE
 
@@ -99,8 +100,8 @@ class Problem:
             return np.ones((self._sizes[index], self.width), self.dtype)
         return self.mercer.eigenvalues[here]
 
-    def lay_out(self, workers: Workers, *, packed: bool) -> Generator[Tick, bool | None, bool]:
-        """Lay all pieces out in lanes, or in blocks again; False if told to stop on the way."""
+    def lay_out(self, workers: Workers, *, packed: bool) -> Generator[Progress, bool | None, None]:
+        """Lay all pieces out in lanes, or in blocks again."""
 
         def work(index: int, _: int) -> None:
             piece = self._pieces[index]
@@ -108,7 +109,7 @@ class Problem:
                 self._pieces[index] = _in_place(piece, pack(piece) if packed else self.piece(index))
                 self._packed[index] = packed
 
-        return (yield from workers.each(work, len(self._pieces), 1))
+        yield from workers.each(work, len(self._pieces), 1)
 
 
 def _in_place(old: Array, new: Array) -> Array:
@@ -151,8 +152,8 @@ def block_pieces(pictures: NDArray[Any], grid: BlockGrid) -> Iterator[NDArray[An
 
 def linear_problem(
     pictures: NDArray[Any], grid: BlockGrid, dtype: str
-) -> Generator[Tick, bool | None, Problem | None]:
-    """Make the problem of linear ISCA: every block of every image with its mean removed; None if stopped."""
+) -> Generator[Progress, bool | None, Problem]:
+    """Make the problem of linear ISCA: every block of every image with its mean removed."""
     cuts = [UncachedBlocks(pictures, (grid, *ends), dtype) for ends in ranges(grid.count, PIECE)]
     kept = max(1, _KEPT // (PIECE * len(pictures) * grid.pixels * np.dtype(dtype).itemsize))
     # One array for all: thousands of pieces of their own would leave as much memory unused between them.
@@ -161,15 +162,15 @@ def linear_problem(
     for index, cut in enumerate(cuts[:kept]):
         pieces.append(whole[index * PIECE : index * PIECE + len(cut)])
         pieces[-1][:] = cut.coordinates()
-        if (yield Tick(index, len(cuts[:kept]))):
-            return None
+        if (yield Progress(index, len(cuts[:kept]))):
+            raise Cancelled("Stopped while blocks were cut.")
     return Problem(pieces, ssim.constant(grid.pixels), cut=cuts[kept:])
 
 
 def kernel_problem(
     pictures: NDArray[Any], grid: BlockGrid, settings: TrainingSettings, workers: Workers
-) -> Generator[Tick, bool | None, Problem | None]:
-    """Make the problem of kernel ISCA; None if it was told to stop."""
+) -> Generator[Progress, bool | None, Problem]:
+    """Make the problem of kernel ISCA."""
     kernel = kernel_settings(settings)
     parts: dict[int, Mercer] = {}
 
@@ -177,9 +178,7 @@ def kernel_problem(
         blocks = grid.split_range(pictures, low, high)
         parts[low] = mercer(blocks, kernel, settings.components, settings.precision, workers.stop)
 
-    finished = yield from workers.each(prepare, grid.count, PIECE)
-    if not finished:
-        return None
+    yield from workers.each(prepare, grid.count, PIECE)
     width = max(part.coordinates.shape[2] for part in parts.values())
     ordered = [parts.pop(low) for low in sorted(parts)]
     rest = Mercer(
@@ -193,8 +192,8 @@ def kernel_problem(
         pieces.append(_widened(part.coordinates, width))
         del part
         ordered[index] = rest  # frees this part's coordinates
-        if (yield Tick(index, len(ordered))):
-            return None
+        if (yield Progress(index, len(ordered))):
+            raise Cancelled("Stopped while kernels were put together.")
     return Problem(pieces, ssim.constant(grid.pixels), rest)
 
 

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from isca_gui.core.progress import Cancelled
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -19,13 +21,9 @@ class SolverError(Exception):
     """A training has diverged; the message names the epoch and what to lower."""
 
 
-class Cancelled(Exception):
-    """A training, or what writes a file, was stopped before there was anything to keep."""
-
-
 def no_model() -> Cancelled:
-    """Give the error of a training that was stopped within its first epoch: a random start is no model."""
-    return Cancelled("Stopped before the first epoch was done; there is no model to keep.")
+    """Return the error of a training stopped within its first epoch: a random start is no model."""
+    return Cancelled("Stopped before the end of the first epoch, so there is no model to keep.")
 
 
 @dataclass(frozen=True)
