@@ -145,7 +145,7 @@ def _literal_seconds(problem: Problem) -> float | None:
         return None
     reference = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(reference)
-    state = admm.start(problem, TrainingSettings())
+    state = admm.random_start(problem, TrainingSettings())
     few = (
         part[:_FEW].astype(np.float64) for part in (problem.coordinates, state.u, state.v, state.j)
     )
@@ -154,7 +154,7 @@ def _literal_seconds(problem: Problem) -> float | None:
 
 def _batched_epoch(problem: Problem) -> None:
     few = 4 * _FEW
-    state = admm.start(problem, TrainingSettings())
+    state = admm.random_start(problem, TrainingSettings())
     begin = (state.u[:few], state.v[:few], state.j[:few])
     ones = np.ones((few, problem.width), problem.dtype)
     numpy_epochs.admm_epoch(

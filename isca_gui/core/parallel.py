@@ -6,14 +6,13 @@ import os
 import threading
 import time
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import replace
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from isca_gui.core.progress import Cancelled, Progress, relay
+from isca_gui.core.progress import Cancelled, Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -102,16 +101,22 @@ class Workers:
     def collect(
         self, work: Callable[[Item], Result], items: Sequence[Item], what: str
     ) -> Generator[Progress, object, list[Result]]:
-        """Return work(item) for all items, in their order; the reports say `what` is being done."""
-        results: dict[int, Result] = {}
+        """Return work(item) for all items, in their order; the reports say `what` is being done.
 
-        def one(index: int, _: int) -> None:
-            results[index] = work(items[index])
-
-        yield Progress(0, len(items), what)
-        yield from relay(self.each(one, len(items), 1), lambda report: replace(report, what=what))
-        yield Progress(len(items), len(items), what)
-        return [results[index] for index in range(len(items))]
+        There is a report for every item that is done, and one when none was done for a while.
+        """
+        jobs = [self._pool.submit(work, item) for item in items]
+        pending = set(jobs)
+        done = 0
+        yield Progress(done, len(jobs), what)
+        while pending:
+            finished, pending = wait(pending, timeout=_INTERVAL, return_when=FIRST_COMPLETED)
+            if not finished:
+                yield Progress(done, len(jobs), what)
+            for _ in finished:
+                done += 1
+                yield Progress(done, len(jobs), what)
+        return [job.result() for job in jobs]
 
     def stream(
         self, work: Callable[[Item], Result], items: Iterable[Item]

@@ -16,8 +16,7 @@ import numpy as np
 from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures.blocks import centre
 from isca_gui.core.progress import Progress, relay
-from isca_gui.core.solvers.problem import block_pieces
-from isca_gui.core.solvers.vector_width import PIECE
+from isca_gui.core.solvers.problem import PIECE, block_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Generator

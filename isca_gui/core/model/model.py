@@ -11,9 +11,8 @@ import numpy as np
 from isca_gui.core.pictures.blocks import BlockGrid, centre
 from isca_gui.core.progress import relay
 from isca_gui.core.solvers import kernels
-from isca_gui.core.solvers.numpy_epochs import polar
-from isca_gui.core.solvers.problem import block_pieces, kernel_settings
-from isca_gui.core.solvers.vector_width import PIECE
+from isca_gui.core.solvers.objective import polar
+from isca_gui.core.solvers.problem import PIECE, block_pieces, kernel_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

@@ -12,7 +12,7 @@ from isca_gui.core.parallel import Workers, in_background
 from isca_gui.core.pictures.blocks import BlockGrid
 from isca_gui.core.progress import Cancelled, Progress
 from isca_gui.core.settings import SettingsError
-from isca_gui.core.solvers import admm, baselines, compiled_loops, direct
+from isca_gui.core.solvers import baselines, compiled_loops, driver
 from isca_gui.core.solvers.problem import kernel_problem, linear_problem
 from isca_gui.core.solvers.steps import CONVERGED, STOPPED, State, Step
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from isca_gui.core.solvers.steps import Result
 
 Reports = Step | Progress | State
-SOLVERS = {"admm": admm.iterate, "direct": direct.iterate}
 
 
 def train(
@@ -134,4 +133,4 @@ def _solve(
     if settings.method == "random":
         return (yield from baselines.random(problem, settings, workers))
     state: State | None = resume.state if resume is not None else None
-    return (yield from SOLVERS[settings.solver](problem, settings, workers, state, due))
+    return (yield from driver.solve(problem, settings, workers, state, due))

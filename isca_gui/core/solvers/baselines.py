@@ -9,7 +9,7 @@ import numpy as np
 
 from isca_gui.core.pictures import ssim
 from isca_gui.core.progress import Cancelled
-from isca_gui.core.solvers.numpy_epochs import errors, polar
+from isca_gui.core.solvers.objective import polar, reconstruction_errors
 from isca_gui.core.solvers.steps import CONVERGED, Result, State, Step
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _finish(
     def work(index: int, _: int) -> None:
         here, z = problem.slices[index], problem.piece(index)
         if offset is None:
-            figures[here] = errors(z, basis[here], problem.c).mean(axis=1)
+            figures[here] = reconstruction_errors(z, basis[here], problem.c).mean(axis=1)
         else:
             figures[here] = _distances(z, basis[here], offset[here, None]).mean(axis=1)
 

@@ -15,19 +15,18 @@ import numba
 import numpy as np
 
 from isca_gui.core.solvers.compile_cache import kept
-from isca_gui.core.solvers.vector_width import LANES, MOST_COMPONENTS
+from isca_gui.core.solvers.problem import LANES
 from isca_gui.core.storage.user_folders import user_folder
 
+# Beyond this the unrolled loops no longer fit the registers; `numpy_epochs` is used instead.
+MOST_COMPONENTS = 8
 _MOST_TURNS = 20
-_GOOD_CONDITION, _WORST_CONDITION = (
-    200.0,
-    1e9,
-)  # of MᵀM, by Frobenius norms: in single precision, in double
+# The worst condition of MᵀM, by Frobenius norms, that single and double precision can do with.
+_GOOD_CONDITION = 200.0
+_WORST_CONDITION = 1e9
 
-
-if not getattr(
-    numba.config, "CACHE_DIR", ""
-):  # else it would be kept beside the sources, often read-only
+# By default numba keeps compiled code beside the sources, which are often read-only.
+if not getattr(numba.config, "CACHE_DIR", ""):
     numba.config.CACHE_DIR = str(user_folder("cache") / "numba")  # type: ignore[attr-defined]
 
 _HOW: dict[str, Any] = {

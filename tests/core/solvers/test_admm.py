@@ -12,8 +12,8 @@ from isca_gui.core.model import training
 from isca_gui.core.parallel import Workers
 from isca_gui.core.progress import run
 from isca_gui.core.settings import TrainingSettings
-from isca_gui.core.solvers import admm
-from isca_gui.core.solvers.numpy_epochs import polar
+from isca_gui.core.solvers import admm, driver
+from isca_gui.core.solvers.objective import polar
 from isca_gui.core.solvers.steps import State
 from tests import reference as ref
 
@@ -51,13 +51,10 @@ def centred_blocks(stack, side=SIDE):
 
 def solve(stack, settings, state=None):
     """Start and end of ADMM on pictures."""
-    workers = Workers(2)
-    try:
+    with Workers(2) as workers:
         problem = run(training.problem_for(dataset_of(stack), settings, workers))
-        begin = admm.start(problem, settings) if state is None else state
-        return begin, run(admm.iterate(problem, settings, workers, begin))
-    finally:
-        workers.close()
+        begin = admm.random_start(problem, settings) if state is None else state
+        return begin, run(driver.solve(problem, settings, workers, begin))
 
 
 def literal(stack, begin, settings, epochs):

@@ -14,7 +14,7 @@ from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
-from isca_gui.core.solvers import admm, kernels
+from isca_gui.core.solvers import admm, driver, kernels
 from isca_gui.core.solvers.kernels import KERNELS, KernelSettings
 from tests import reference as ref
 
@@ -67,19 +67,13 @@ def blocks_of(stack, side=SIDE):
 
 
 def problem_of(stack, settings):
-    workers = Workers(2)
-    try:
+    with Workers(2) as workers:
         return run(training.problem_for(dataset_of(stack), settings, workers))
-    finally:
-        workers.close()
 
 
 def solve(problem, settings, state):
-    workers = Workers(2)
-    try:
-        return run(admm.iterate(problem, settings, workers, state))
-    finally:
-        workers.close()
+    with Workers(2) as workers:
+        return run(driver.solve(problem, settings, workers, state))
 
 
 def kernel_of(name, gamma=1 / Q, coef0=1.0, degree=3):
@@ -241,7 +235,7 @@ def test_twenty_steps_equal_the_formula_for_theta(name, components):
     )
     problem = problem_of(pictures(), settings)
     assert problem.coordinates.shape[:2] == (6, N)
-    begin = admm.start(problem, settings)
+    begin = admm.random_start(problem, settings)
     result = solve(problem, settings, begin)
     errors = []
     for block, z in enumerate(problem.coordinates):
@@ -270,7 +264,7 @@ def test_the_start_is_a_uniform_theta(components):
         "kernel-isca", kernel="rbf", components=components, precision="float64"
     )
     problem = problem_of(pictures(), settings)
-    begin = admm.start(problem, settings)
+    begin = admm.random_start(problem, settings)
     for z, a in zip(problem.coordinates, begin.u, strict=True):
         # A = ΔΘ with 0 ≤ Θ < 1: |A| is at most the sum of |Δ| over the images
         assert np.all(np.abs(a) <= np.abs(z).sum(axis=0)[:, None] + 1e-12)
@@ -288,7 +282,7 @@ def test_the_natural_metric_is_linear_isca_on_the_coordinates(components):
         precision="float64",
     )
     problem = problem_of(pictures(), settings)
-    begin = admm.start(problem, settings)
+    begin = admm.random_start(problem, settings)
     result = solve(problem, settings, begin)
     for block, z in enumerate(problem.coordinates):
         a, w, j = begin.u[block], begin.v[block], begin.j[block]
@@ -303,7 +297,7 @@ def test_the_natural_metric_is_linear_isca_on_the_coordinates(components):
 def test_the_objective_is_that_of_the_orthonormalised_basis(name):
     settings = TrainingSettings("kernel-isca", kernel=name, epochs=2, precision="float64")
     problem = problem_of(pictures(), settings)
-    result = solve(problem, settings, admm.start(problem, settings))
+    result = solve(problem, settings, admm.random_start(problem, settings))
     wanted = ref.objective(problem.coordinates, result.state.u, problem.c)
     assert result.steps[-1].objective == pytest.approx(wanted, abs=1e-10)
 

@@ -18,7 +18,7 @@ from isca_gui.core.distortion import dataset_folder, strength_search
 from isca_gui.core.distortion.dataset import Dataset
 from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures import image
-from isca_gui.core.progress import Progress
+from isca_gui.core.progress import Cancelled, Progress
 from isca_gui.core.progress import run as finish
 from isca_gui.core.settings import PAPER_LEVELS, DatasetSpec, TrainingSettings
 from isca_gui.core.solvers.steps import CONVERGED, STOPPED
@@ -769,7 +769,7 @@ def test_a_training_that_is_stopped_in_its_first_epoch_leaves_no_run(
         calls.append(work)
         while len(calls) > 2:  # the blocks are laid out: now it learns
             if (yield Progress(0, 1)):
-                return False
+                raise Cancelled("Stopped here.")
             time.sleep(0.002)
         return (yield from each(workers, work, count, size))
 
