@@ -200,6 +200,7 @@ def _load(args: argparse.Namespace, folder: str) -> Dataset:
 
 def parse_methods(text: str) -> list[TrainingSettings]:
     """Read `isca:direct,kernel-isca:rbf,pca`; `pixels` and `random` are allowed, being there anyway."""
+    from isca_gui.core.methods import METHODS
     from isca_gui.core.settings import SOLVERS, SettingsError, TrainingSettings
     from isca_gui.core.solvers.kernels import KERNELS
 
@@ -208,10 +209,11 @@ def parse_methods(text: str) -> list[TrainingSettings]:
         method, *options = word.strip().split(":")
         if method in ("pixels", "random") and not options:
             continue
+        TrainingSettings(method)  # refuses an unknown method
         given = {"method": method}
         for option in options:
             name = "solver" if option in SOLVERS else "kernel"
-            fits = method.endswith("isca") if name == "solver" else method.startswith("kernel-")
+            fits = name not in METHODS[method].unused_fields
             if name in given or not fits or option not in (*SOLVERS, *KERNELS):
                 raise SettingsError(
                     f"'{option}' is no solver or kernel of '{method}' (in '{word.strip()}')"
@@ -288,7 +290,7 @@ def table(rows: Sequence[Row]) -> str:
         }
         values |= {"name": row.name, "seconds": round(row.seconds, 3)}
         values["kernel"] = row.settings.kernel if row.settings.uses_kernel else None
-        values["solver"] = row.settings.solver if row.settings.method.endswith("isca") else None
+        values["solver"] = row.settings.solver if row.settings.iterative else None
         cells = [values.get(column) for column in COLUMNS]
         writer.writerow(["" if cell is None or cell != cell else cell for cell in cells])
     return text.getvalue()

@@ -61,8 +61,6 @@ OPTIONS: tuple[tuple[str, str, Callable[[str], object], str], ...] = (
     ("seed", "seed", common.whole, "seed of the start (default: 0)"),
 )
 _METAVARS: dict[object, str] = {str: "NAME", common.whole: "N", common.number: "X"}
-_OF_KERNELS = {"kernel", "gamma", "coef0", "degree", "metric"}
-_WITH_EPOCHS = ("isca", "kernel-isca")
 _SECONDS_BETWEEN_LINES = 2.0
 _SAME_KEY = 0.3  # seconds within which a signal sent twice is one
 
@@ -152,7 +150,7 @@ def summary(path: str | os.PathLike[str], model: Model) -> dict[str, object]:
     return {
         "file": os.fspath(path),
         "method": settings.method,
-        "solver": settings.solver if settings.method in _WITH_EPOCHS else None,
+        "solver": settings.solver if settings.iterative else None,
         "kernel": settings.kernel if settings.uses_kernel else None,
         "settings": vars(settings),
         "end": model.end,
@@ -222,6 +220,7 @@ def _settings(args: argparse.Namespace, resumed: Model | None) -> TrainingSettin
     """Take what was said, for the rest the settings of the model to resume or the paper's."""
     from dataclasses import replace
 
+    from isca_gui.core.methods import KERNEL_FIELDS
     from isca_gui.core.model import training
     from isca_gui.core.settings import SettingsError, TrainingSettings
 
@@ -231,7 +230,7 @@ def _settings(args: argparse.Namespace, resumed: Model | None) -> TrainingSettin
         if getattr(args, field) is not None
     }
     settings = replace(resumed.settings if resumed else TrainingSettings(), **given).resolved()
-    useless = sorted((_OF_KERNELS & set(given)) | ({"compact"} if args.compact else set()))
+    useless = sorted((KERNEL_FIELDS & set(given)) | ({"compact"} if args.compact else set()))
     if useless and not settings.uses_kernel:
         raise SettingsError(
             f"--{useless[0]} is of no use to {settings.method}; say --method kernel-isca or kernel-pca"
@@ -276,7 +275,7 @@ def _print_result(args: argparse.Namespace, model: Model) -> None:
         print(f"to go on: {command_line(words)}")
         return
     how = {"converged": "converged after", "max_epochs": "ran"}[model.end]
-    epochs = f"{how} {model.state.epoch} epochs, " if settings.method in _WITH_EPOCHS else ""
+    epochs = f"{how} {model.state.epoch} epochs, " if settings.iterative else ""
     figures = f"error {last.error:.4f}, objective {last.objective:.4f}" if last else "no figures"
     megabytes = os.path.getsize(args.output) / 1e6
     print(f"{args.output}: {settings.method}, {epochs}{figures}, {megabytes:.1f} MB")
@@ -359,7 +358,7 @@ class Pace:
     """
 
     def __init__(self, settings: TrainingSettings) -> None:
-        resolved, self._counts = settings.resolved(), settings.method in _WITH_EPOCHS
+        resolved, self._counts = settings.resolved(), settings.iterative
         self.total = resolved.epochs or 1 if self._counts else 1
         self._first = "preparing the solver" if self._counts else f"computing {settings.method}"
         self._early = bool(resolved.tolerance)  # it may end before its last epoch

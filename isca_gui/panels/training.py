@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QToolButton, QWidget
 
+from isca_gui.core.methods import METHODS
 from isca_gui.core.settings import TrainingSettings
 from isca_gui.core.solvers.steps import CONVERGED, MAX_EPOCHS, STOPPED
 from isca_gui.widgets.settings_form import SettingsForm
@@ -45,7 +46,7 @@ _ENDS = {CONVERGED: "converged", MAX_EPOCHS: "all epochs done", STOPPED: "stoppe
 
 def published(settings: TrainingSettings) -> TrainingSettings:
     """Give the paper's settings for the method and kernel chosen, or for ISCA where it has none."""
-    method = settings.method if settings.method in PUBLISHED_METHODS else TrainingSettings.method
+    method = settings.method if METHODS[settings.method].published else TrainingSettings.method
     return TrainingSettings(method=method, kernel=settings.kernel)
 
 
@@ -54,7 +55,6 @@ def fast(settings: TrainingSettings) -> TrainingSettings:
     return replace(published(settings), solver="direct")
 
 
-PUBLISHED_METHODS = ("isca", "kernel-isca", "pca", "kernel-pca")
 BUILT_IN = {"As published": published, "Fast and exact": fast}
 
 
@@ -221,7 +221,7 @@ class TrainingPanel(StepPanel):
         run, settings = self.session.run, self.session.settings
         if run is None:
             return "There is no run to go on from."
-        if run.settings.method not in ("isca", "kernel-isca"):
+        if not run.settings.iterative:
             return "The selected run has no epochs to go on with."
         if not self.session.holds(run):
             return "The selected run was trained on another dataset."
@@ -247,7 +247,7 @@ class TrainingPanel(StepPanel):
             return ""
         steps = run.model.steps  # those without epochs have it there only
         objective = steps[-1].objective if steps else run.model.state.objective
-        end = f", {_ENDS[run.model.end]}" if run.settings.method in ("isca", "kernel-isca") else ""
+        end = f", {_ENDS[run.model.end]}" if run.settings.iterative else ""
         return f"{run.name}: objective {objective:.4f} (low is good){end}"
 
     def _state(self, running: bool) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from isca_gui.core.methods import METHODS
 from isca_gui.core.settings import DatasetSpec, TrainingSettings, number_text
 from isca_gui.core.storage.files import as_word, command_line
 from isca_gui.viewers.export import safe_name
@@ -12,8 +13,6 @@ from isca_gui.viewers.export import safe_name
 if TYPE_CHECKING:
     from isca_gui.core.distortion.dataset import Dataset
 
-_KERNEL_FIELDS = {"kernel", "gamma", "coef0", "degree", "metric"}
-_SOLVER_FIELDS = {"solver", "epochs", "rho", "eta", "tolerance"}
 _OPTIONS = {"tolerance": "tol"}
 _NOT_THERE = {"keep_every"}
 
@@ -30,9 +29,7 @@ def changed_settings(settings: TrainingSettings) -> dict[str, object]:
         name = field.name
         if name == "method" or name in _NOT_THERE:
             continue
-        if name in _KERNEL_FIELDS and not settings.uses_kernel:
-            continue
-        if name in _SOLVER_FIELDS and settings.method not in ("isca", "kernel-isca"):
+        if name in METHODS[settings.method].unused_fields:
             continue
         base = TrainingSettings() if name == "solver" else usual
         if name == "gamma" and settings.gamma is None:

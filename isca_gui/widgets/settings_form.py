@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui.core.methods import METHODS
 from isca_gui.core.settings import (
-    METHODS,
     METRICS,
     PRECISIONS,
     SOLVERS,
@@ -26,7 +26,6 @@ from isca_gui.core.settings import (
     number_text,
 )
 from isca_gui.core.solvers.kernels import KERNELS
-from isca_gui.session.session import METHOD_TITLES
 from isca_gui.widgets.seed_field import SPAN, seed_of
 from isca_gui.widgets.step_frame import Disclosure, describe, set_property
 
@@ -37,12 +36,9 @@ if TYPE_CHECKING:
 
 
 def _iterates(settings: TrainingSettings) -> str:
-    baseline = settings.method not in ("isca", "kernel-isca")
-    return (
-        f"{METHOD_TITLES[settings.method]} is solved in one step; it has no iteration."
-        if baseline
-        else ""
-    )
+    if settings.iterative:
+        return ""
+    return f"{METHODS[settings.method].title} is solved in one step; it has no iteration."
 
 
 def _admm(settings: TrainingSettings) -> str:
@@ -52,7 +48,7 @@ def _admm(settings: TrainingSettings) -> str:
 
 
 def _kernel(settings: TrainingSettings) -> str:
-    return "" if settings.uses_kernel else f"{METHOD_TITLES[settings.method]} uses no kernel."
+    return "" if settings.uses_kernel else f"{METHODS[settings.method].title} uses no kernel."
 
 
 def _kernel_of(*names: str) -> Callable[[TrainingSettings], str]:
@@ -66,7 +62,7 @@ def _kernel_of(*names: str) -> Callable[[TrainingSettings], str]:
 
 
 def _metric(settings: TrainingSettings) -> str:
-    if settings.method != "kernel-isca":
+    if not (settings.uses_kernel and settings.iterative):
         return "Only kernel ISCA has a metric."
     return _admm(settings)
 
@@ -94,7 +90,7 @@ _SOLVER_TITLES = {"admm": "ADMM, as published", "direct": "Direct: fast, exact"}
 _METRIC_TITLES = {"published": "As published", "natural": "Natural: converges"}
 FIELDS = (
     Field("method", "Method", "choice", "What is learned about each block.",
-          choices={name: METHOD_TITLES[name] for name in METHODS}),
+          choices={method.name: method.title for method in METHODS.values()}),
     Field("solver", "Solver", "choice", "How the same objective is minimised.",
           choices={name: _SOLVER_TITLES[name] for name in SOLVERS}, why_not=_iterates),
     Field("kernel", "Kernel", "choice", "How kernel methods compare two blocks.",
@@ -219,7 +215,7 @@ class SettingsForm(QWidget):
         try:
             return float(text)
         except ValueError:
-            raise SettingsError(f"'{text}' is not a number") from None
+            raise SettingsError(f"'{text}' is not a number", field=name) from None
 
     def _set_problem(self, name: str, text: str) -> None:
         if text:

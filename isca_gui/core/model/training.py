@@ -46,7 +46,7 @@ def train(
             digest = yield from in_background(dataset.digest)
             if resume is not None:
                 check_resume(resume, settings, digest)
-            if settings.method in ("isca", "kernel-isca") and settings.solver == "admm":
+            if settings.iterative and settings.solver == "admm":
                 yield from in_background(
                     lambda: compiled_loops.prepare(settings.components, settings.precision)
                 )
@@ -105,7 +105,7 @@ def restored(
 
 def check_resume(model: Model, settings: TrainingSettings, digest: str) -> None:
     """Refuse to go on with other data or other settings than a model was trained with."""
-    if settings.method not in ("isca", "kernel-isca"):
+    if not settings.iterative:
         raise SettingsError(f"{settings.method} has no epochs to resume; train it anew")
     if model.dataset != digest:
         raise SettingsError("the model to resume was trained on another dataset")

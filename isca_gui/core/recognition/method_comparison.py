@@ -104,7 +104,7 @@ def name_of(settings: TrainingSettings) -> str:
     """Name settings by what sets them apart: `isca`, `isca:direct`, `kernel-isca:rbf`."""
     words = [settings.method]
     words += [settings.kernel] if settings.uses_kernel else []
-    words += ["direct"] if settings.solver == "direct" and settings.method.endswith("isca") else []
+    words += ["direct"] if settings.solver == "direct" and settings.iterative else []
     return ":".join(words)
 
 

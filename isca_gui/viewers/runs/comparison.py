@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from isca_gui.session.session import METHOD_TITLES
+from isca_gui.core.methods import METHODS
 from isca_gui.viewers.cli_lines import settings_in_short
 from isca_gui.viewers.export import Exportable
 from isca_gui.viewers.runs import run_data, run_tables
@@ -108,7 +108,7 @@ class ComparisonViewer(Viewer):
         best = [_best(column, [row[column] for row in values]) for column in range(4)]
         self.table.setRowCount(len(runs))
         for row, (run, found) in enumerate(zip(runs, values, strict=True)):
-            method = METHOD_TITLES.get(run.settings.method, run.settings.method)
+            method = METHODS[run.settings.method].title
             change = run_data.change(self.session, run)
             name = f"{run.name}, {change}" if change else run.name
             texts = (name, method, settings_in_short(run.settings))

@@ -24,9 +24,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui.core.methods import METHODS
 from isca_gui.core.solvers.steps import STOPPED
 from isca_gui.jobs.actions import MODEL_SUFFIX
-from isca_gui.session.session import METHOD_TITLES
 from isca_gui.viewers.cli_lines import model_file, run_commands, settings_in_short
 from isca_gui.viewers.export import Exportable
 from isca_gui.viewers.runs import run_data, run_tables
@@ -60,7 +60,7 @@ def _last(run: Run, figure: str) -> float:
 _COLUMNS: tuple[Column, ...] = (
     ("No.", "Number of the run", lambda run: str(run.number), lambda run: run.number),
     ("Name", "Double-click or F2 to rename", lambda run: run.name, lambda run: run.name),
-    ("Method", "Method and solver", lambda run: METHOD_TITLES[run.settings.method],
+    ("Method", "Method and solver", lambda run: METHODS[run.settings.method].title,
      lambda run: run.settings.method),
     ("Settings", "What differs from the published settings", lambda run: settings_in_short(run.settings),
      lambda run: settings_in_short(run.settings)),
