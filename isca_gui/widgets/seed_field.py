@@ -14,7 +14,7 @@ def seed_of(text: str) -> int:
     """Read a seed; raises SettingsError for what is no whole number (a spin box holds no large ones)."""
     digits = text.strip()
     if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
-        raise SettingsError(f"the seed '{digits}' is not a whole number")
+        raise SettingsError(f"the seed '{digits}' is not a whole number", field="seed")
     return int(digits)
 
 
