@@ -408,7 +408,7 @@ def test_the_number_of_threads_changes_nothing(many, choice, precision):
 )
 def test_blocks_that_do_not_stay_in_memory_change_nothing(many, choice, precision, monkeypatch):
     kept = train(many, choice, epochs=3, precision=precision)
-    monkeypatch.setattr(problem, "_KEPT", 0)
+    monkeypatch.setattr(problem, "_IN_MEMORY", 0)
     assert_same(kept, train(many, choice, epochs=3, precision=precision))
 
 
