@@ -1,4 +1,4 @@
-"""The table of methods: what can be learned about every block, and which settings each method has."""
+"""The table of methods: what can be learned about a block, and which settings each method has."""
 
 from __future__ import annotations
 

@@ -83,8 +83,8 @@ class Workers:
         pending = set(jobs)
         while pending:
             _, pending = wait(pending, timeout=_INTERVAL)
-            # A report is due even when nothing is pending: many short calls of `each` in a row would
-            # otherwise leave no place to stop.
+            # A report is due even when nothing is pending: many short calls of `each` in a row
+            # would otherwise leave no place to stop.
             if not pending and time.monotonic() - self._reported < _INTERVAL:
                 break
             stop = yield Progress(len(jobs) - len(pending), len(jobs))
@@ -123,8 +123,8 @@ class Workers:
     ) -> Generator[Result, None, None]:
         """Yield work(item) for all items, in their order, as the results are asked for.
 
-        No more than two items per thread are worked on or wait to be taken, so a slow consumer does not
-        fill the memory.
+        No more than two items per thread are worked on or wait to be taken, so a slow consumer
+        does not fill the memory.
         """
         waiting: deque[Future[Result]] = deque()
         for item in items:

@@ -1,11 +1,11 @@
 """What every long task reports, and how to run, relay and stop one.
 
-A long task is a generator. Each `yield` is a report and a place to stop, and the return value is the
-result. The window, the command line and the tests drive the same generators.
+A long task is a generator. Each `yield` is a report and a place to stop, and the return value is
+the result. The window, the command line and the tests drive the same generators.
 
-There is one way to ask a task to stop: its report is answered with True (`task.send(True)`). A task that
-has something to keep, such as the model of the last whole epoch, then returns it; any other raises
-`Cancelled`. Whoever wants nothing from a task any more simply closes it.
+There is one way to ask a task to stop: its report is answered with True (`task.send(True)`). A
+task that has something to keep, such as the model of the last whole epoch, then returns it; any
+other raises `Cancelled`. Whoever wants nothing from a task any more simply closes it.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def run(
 ) -> Result:
     """Run a task to its end and return its result.
 
-    Each report is handed to `on_report`, and what that returns is the answer to the report: True asks the
-    task to stop.
+    Each report is handed to `on_report`, and what that returns is the answer to the report: True
+    asks the task to stop.
     """
     answer: bool | None = None
     while True:

@@ -39,7 +39,8 @@ _LIMITS = {
 class SettingsError(ValueError):
     """A setting has an impossible value; the message says which, and what it may be.
 
-    `field` names the setting, such as `components` or `levels`; it is empty where none is to blame alone.
+    `field` names the setting, such as `components` or `levels`; it is empty where none is to blame
+    alone.
     """
 
     def __init__(self, message: str, field: str = "") -> None:

@@ -4,9 +4,9 @@
     V := the polar factor of U + J
     J := J + U − V
 
-Kernel ISCA (Eq. 23) is the same in Mercer coordinates z, with A = ΔΘ in the place of U, W in that of V,
-and the diagonal metric Υ = ΔΔᵀ before the update of A; Υ = I gives linear ISCA. `metric="natural"` takes
-Υ = I there too.
+Kernel ISCA (Eq. 23) is the same in Mercer coordinates z, with A = ΔΘ in the place of U, W in that
+of V, and the diagonal metric Υ = ΔΔᵀ before the update of A; Υ = I gives linear ISCA.
+`metric="natural"` takes Υ = I there too.
 """
 
 from __future__ import annotations

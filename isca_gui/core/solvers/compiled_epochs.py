@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class _Piece:
-    """Some groups of blocks: energies, metric, the state before and after an epoch, and its figures."""
+    """Some groups of blocks: energies, metric, the state before and after an epoch, its figures."""
 
     energy: Array
     metric: Array
@@ -36,7 +36,7 @@ class _Piece:
 
 
 class CompiledEpochs:
-    """ADMM epochs; they read one state and write another, so an unfinished epoch leaves nothing behind."""
+    """ADMM epochs; each reads one state and writes another: an unfinished one leaves no trace."""
 
     def __init__(self, problem: Problem, settings: TrainingSettings, workers: Workers) -> None:
         assert settings.rho is not None
@@ -61,7 +61,8 @@ class CompiledEpochs:
         ones = np.ones((1, problem.width * LANES), problem.dtype)
         groups = [-(-(here.stop - here.start) // LANES) for here in problem.slices]
         ends = np.cumsum([0, *groups])
-        # One array for all pieces before and one for after: large arrays go back to the system when freed.
+        # One array for all pieces before and one for after: large arrays go back to the system
+        # when freed.
         before = np.empty((ends[-1], problem.width * 3 * self._p * LANES), problem.dtype)
         after = np.empty_like(before)
         pieces: dict[int, _Piece] = {}
@@ -81,7 +82,10 @@ class CompiledEpochs:
         matrices.clear()
 
     def epoch(self) -> Generator[Progress, bool | None, NDArray[np.float64]]:
-        """Run one epoch; return (5, block): error, objective, ‖A−V‖², ‖V−V'‖² and largest |AᵀA−I|."""
+        """Run one epoch and return its figures (5, block).
+
+        They are the error, the objective, ‖A − V‖², ‖V − V before‖² and the largest |AᵀA − I|.
+        """
         yield from self._workers.each(self._run, len(self._pieces), 1)
         images = self._problem.images
         figures = []

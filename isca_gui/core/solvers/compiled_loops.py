@@ -1,14 +1,15 @@
 """The solvers' inner loops, compiled: sixteen blocks side by side in the last axis of every array.
 
-All arrays end in `LANES`, so that every line below is one vector operation for sixteen blocks, and nothing
-is ever summed across blocks: results do not depend on how blocks are shared out to threads. The number of
-components comes in as the length of a tuple: numba then knows it while compiling and unrolls those loops.
-Loops over lanes ask an array for their length: a constant 16 would be unrolled instead of vectorised.
-`fastmath` is limited to what keeps NaN and infinity visible.
+All arrays end in `LANES`, so that every line below is one vector operation for sixteen blocks, and
+nothing is ever summed across blocks: results do not depend on how blocks are shared out to
+threads. The number of components comes in as the length of a tuple: numba then knows it while
+compiling and unrolls those loops. Loops over lanes ask an array for their length: a constant 16
+would be unrolled instead of vectorised. `fastmath` is limited to what keeps NaN and infinity
+visible.
 
-Three kinds of arrays are indexed by helpers. A *state* holds A, V and J of a group of blocks, coordinate
-by coordinate (`_in_state`). A *work* array holds three p×p matrices, two figures and a row (`_in_matrix`,
-`_in_slot`). *Sums* holds three vectors of p numbers (`_in_sums`).
+Three kinds of arrays are indexed by helpers. A *state* holds A, V and J of a group of blocks,
+coordinate by coordinate (`_in_state`). A *work* array holds three p×p matrices, two figures and a
+row (`_in_matrix`, `_in_slot`). *Sums* holds three vectors of p numbers (`_in_sums`).
 """
 
 from __future__ import annotations
@@ -51,13 +52,14 @@ _HOW: dict[str, Any] = {
     "error_model": "numpy",
     "fastmath": {"contract", "nsz", "arcp"},
 }
-# Helpers go into their callers for good. As functions of their own they would be there several times
-# over, each with other roundings, and a fresh compilation would call another one than what the cache gives.
+# Helpers go into their callers for good. As functions of their own they would be there several
+# times over, each with other roundings, and a fresh compilation would call another one than what
+# the cache gives.
 _inline = numba.njit(**_HOW, forceinline=True)
 
 
-# Helpers that compute an index are inlined by numba, before LLVM sees the loops: inlined by LLVM they keep
-# it from vectorising over the lanes, and an epoch takes more than twice as long.
+# Helpers that compute an index are inlined by numba, before LLVM sees the loops: inlined by LLVM
+# they keep it from vectorising over the lanes, and an epoch takes more than twice as long.
 _index = numba.njit(inline="always")
 
 
@@ -79,7 +81,7 @@ def _in_matrix(matrix, i, j, p, lane):  # type: ignore[no-untyped-def]
 
 @_index
 def _in_slot(slot, p, lane):  # type: ignore[no-untyped-def]
-    """Return where a work array holds a figure (slots 0 and 1) or an entry of the row (2 to p + 1)."""
+    """Return where a work array holds a figure (slots 0, 1) or an entry of the row (2 to p + 1)."""
     return (3 * p * p + slot) * LANES + lane
 
 
@@ -100,9 +102,9 @@ def _inverse_root(work, components, tolerance, limit):  # type: ignore[no-untype
     """Turn G, the matrix N of `work`, into G^(−1/2), left in its matrix Z.
 
     The product form of the Denman–Beavers iteration, scaled so that its turns hardly depend on G's
-    condition: with N = G and Z = I, Z := ½μZ(I + N⁻¹/μ²), N := ½I + ¼(μ²N + N⁻¹/μ²), μ⁴ = ‖N⁻¹‖/‖N‖,
-    until N = I (Cheng, Higham, Kenney and Laub, 2001). False if G's condition exceeds `limit` or it does
-    not converge.
+    condition: with N = G and Z = I, Z := ½μZ(I + N⁻¹/μ²), N := ½I + ¼(μ²N + N⁻¹/μ²), μ⁴ =
+    ‖N⁻¹‖/‖N‖, until N = I (Cheng, Higham, Kenney and Laub, 2001). False if G's condition exceeds
+    `limit` or it does not converge.
     """
     lanes = min(LANES, work.size)
     p = len(components)
@@ -125,7 +127,8 @@ def _inverse_root(work, components, tolerance, limit):  # type: ignore[no-untype
                     before += n * n
                     after += m * m
                     distance += abs((one if i == j else zero) - n)
-            # The first figure is μ²; the second is the squared condition, later the distance from I.
+            # The first figure is μ²; the second is the squared condition, later the distance from
+            # I.
             work[_in_slot(0, p, lane)] = np.sqrt(np.sqrt(after / before))
             work[_in_slot(1, p, lane)] = distance if turn > 0 else before * after
         for lane in range(lanes):
@@ -213,7 +216,8 @@ def _gram(state, work, components):  # type: ignore[no-untyped-def]
 def _sweep(state, sums, metric, x, x_next, step, components):  # type: ignore[no-untyped-def]
     """Update A for one image (first line of Eq. 15 or 23), and leave M = A + J in the J part.
 
-    `sums` holds the factor η·2(1 + f)/β·y on entry; Aᵀx and Aᵀx_next are added to the vectors behind it.
+    `sums` holds the factor η·2(1 + f)/β·y on entry; Aᵀx and Aᵀx_next are added to the vectors
+    behind it.
     """
     lanes = min(LANES, sums.size)
     p = len(components)
@@ -237,8 +241,8 @@ def _sweep(state, sums, metric, x, x_next, step, components):  # type: ignore[no
 def _polar(state, work, wide, components, careful):  # type: ignore[no-untyped-def]
     """Split M into V, its polar factor M(MᵀM)^(−1/2) (Eq. 14), and J = M − V.
 
-    V is the nearest matrix with orthonormal columns. What MᵀM loses of M grows with the square of M's
-    condition: above about 14 it is made, and used, in double precision (at once if `careful`).
+    V is the nearest matrix with orthonormal columns. What MᵀM loses of M grows with the square of
+    M's condition: above about 14 it is made, and used, in double precision (at once if `careful`).
     """
     # The last turn of the iteration starts this near and squares the distance.
     near = 1e-3 if state.itemsize == 4 else 1e-7
@@ -308,7 +312,8 @@ def admm_epoch(  # type: ignore[no-untyped-def]
     metric
         Υ of the update (group or 1, pixel·lane); 1 for linear ISCA.
     before, after
-        State (group, pixel·slot·lane) with the parts A, V, J of p components each; `after` is written.
+        State (group, pixel·slot·lane) with the parts A, V, J of p components each; `after` is
+        written.
     rho, eta, c
         The penalty ρ, the learning rate η and the constant of f.
     components
@@ -316,8 +321,8 @@ def admm_epoch(  # type: ignore[no-untyped-def]
     careful
         Whether to compute polar factors in double precision at once.
     figures
-        Per block (group, 4, lane): sum of the errors at A, ‖A − V‖², ‖V − V before‖² and the largest
-        |AᵀA − I|.
+        Per block (group, 4, lane): sum of the errors at A, ‖A − V‖², ‖V − V before‖² and the
+        largest |AᵀA − I|.
     stop
         One flag that another thread may set; the epoch is then left at once and counts for nothing.
     """
@@ -424,7 +429,19 @@ def _project(basis, x, y, components):  # type: ignore[no-untyped-def]
 
 @_compile
 def objective(data, energy, basis, c, components, sums, low, high):  # type: ignore[no-untyped-def]
-    """Sum f (Eq. 6) over the images for bases (group, pixel·component·lane), into `sums` (group, lane)."""
+    """Sum f (Eq. 6) over the images into `sums` (group, lane).
+
+    Parameters
+    ----------
+    data, energy
+        Coordinates z (group, image, pixel·lane) and ‖z‖² (group, image, lane).
+    basis
+        Orthonormal bases (group, pixel·component·lane).
+    c, components
+        The constant of f, and a tuple of p numbers that are not looked at.
+    low, high
+        The groups `low` to `high` − 1 are summed.
+    """
     p = len(components)
     y = np.empty(p * LANES, data.dtype)
     zero = data.dtype.type(0)

@@ -1,9 +1,9 @@
-"""The same objective minimised directly: gradient steps on the manifold of subspaces, all images at once.
+"""The same objective minimised directly, by gradient steps on the manifold of subspaces.
 
-For every block F(U) = mean of f over the images (Eq. 6), with UᵀU = I. The gradient along the manifold is
-R = G − U(UᵀG), with G of Eq. 7; a step is U := polar factor of U − τR, with a length τ after Barzilai and
-Borwein for each block. A step that would raise F is not taken and its length is cut, so F falls in every
-block. It serves kernel ISCA unchanged, on Mercer coordinates.
+For every block F(U) = mean of f over the images (Eq. 6), with UᵀU = I. The gradient along the
+manifold is R = G − U(UᵀG), with G of Eq. 7; a step is U := polar factor of U − τR, with a length τ
+after Barzilai and Borwein for each block. A step that would raise F is not taken and its length is
+cut, so F falls in every block. It serves kernel ISCA unchanged, on Mercer coordinates.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _CUT = 0.25
 class Direct:
     """Gradient descent in all blocks; `driver.Solver` says what the methods are for.
 
-    Each piece of work owns its slice of every array: `u`, the basis; `lengths`, the next step lengths τ;
-    `f`, the objective; `gradient`, G; `along`, R; and `energy`, ‖z‖² of a piece.
+    Each piece of work owns its slice of every array: `u`, the basis; `lengths`, the next step
+    lengths τ; `f`, the objective; `gradient`, G; `along`, R; and `energy`, ‖z‖² of a piece.
     """
 
     def __init__(self, problem: Problem, settings: TrainingSettings, workers: Workers) -> None:
@@ -53,7 +53,7 @@ class Direct:
         self._u: Array = np.empty((0, 0, 0), problem.dtype)
 
     def start(self, state: State | None) -> Generator[Progress, bool | None, None]:
-        """Go to where another training stood, or to a random start, and evaluate F, G and R there."""
+        """Go to where another training stood, or to a random start, and evaluate it there."""
         problem = self._problem
         yield from problem.lay_out(self._workers, packed=False)
         if state is None:
@@ -123,7 +123,8 @@ class Direct:
         tried = polar(u - length[:, None, None] * along)
         f, gradient, turned = self._evaluate(index, tried)
         taken = f <= self._f[here]
-        # The length after Barzilai and Borwein: ⟨s, s⟩/|⟨s, y⟩| for the move s and the change y of R.
+        # The length after Barzilai and Borwein: ⟨s, s⟩/|⟨s, y⟩| for the move s and the change y of
+        # R.
         move = tried - u
         change = turned - along
         squares = np.einsum("brp,brp->b", move, move)

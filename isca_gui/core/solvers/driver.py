@@ -1,4 +1,4 @@
-"""Run an iterative solver epoch by epoch: reports, copies, convergence and stopping in one place."""
+"""Run an iterative solver epoch by epoch: reports, convergence and stopping in one place."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def solve(
     state: State | None = None,
     due: Callable[[], bool] | None = None,
 ) -> Generator[Reports, bool | None, Result]:
-    """Run the solver of the settings; answer any report with True to stop after the last whole epoch.
+    """Run the solver of the settings; answer a report with True to stop after the last whole epoch.
 
     Parameters
     ----------

@@ -87,7 +87,10 @@ class NumpyEpochs:
         yield from self._problem.lay_out(self._workers, packed=False)
 
     def epoch(self) -> Generator[Progress, bool | None, NDArray[np.float64]]:
-        """Run one epoch; return (5, block): error, objective, ‖A−V‖², ‖V−V'‖² and largest |AᵀA−I|."""
+        """Run one epoch and return its figures (5, block).
+
+        They are the error, the objective, ‖A − V‖², ‖V − V before‖² and the largest |AᵀA − I|.
+        """
         figures = np.zeros((5, self._problem.count))
 
         def work(index: int, _: int) -> None:

@@ -1,4 +1,4 @@
-"""The objective f (Eq. 6), its gradient (Eq. 7) and the polar factor (Eq. 14), for many blocks at once."""
+"""The objective f (Eq. 6), its gradient (Eq. 7) and the polar factor (Eq. 14), block by block."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     Array = NDArray[np.floating[Any]]
 
 
-# Squares of what rounding leaves may vanish: beside c, or beside a column of length one, they are nothing.
+# Squares of what rounding leaves may vanish: beside c, or beside a column of length one, they are
+# nothing.
 @np.errstate(under="ignore")
 def reconstruction_errors(coordinates: Array, bases: Array, c: float) -> Array:
     """Return f (block, image) of Eq. 6.
@@ -56,7 +57,7 @@ def objective_and_gradient(
 
 @np.errstate(under="ignore")
 def polar(matrices: Array) -> Array:
-    """Return the nearest matrices with orthonormal columns (Eq. 14): A(AᵀA)^(−1/2), or by an SVD."""
+    """Return the nearest matrices with orthonormal columns (Eq. 14): A(AᵀA)^(−1/2)."""
     finite = np.isfinite(matrices).all(axis=(-1, -2))
     if not finite.all():
         # The training has diverged, which the caller sees in the result.
@@ -74,7 +75,8 @@ def polar(matrices: Array) -> Array:
     roots = np.sqrt(np.where(sound[..., None], values, 1))
     result = exact @ ((vectors / roots[..., None, :]) @ np.swapaxes(vectors, -1, -2))
     if matrices.dtype == np.float64:
-        # A step of Newton and Schulz makes up for what AᵀA has lost; float32 has no digits to show it.
+        # A step of Newton and Schulz makes up for what AᵀA has lost; float32 has no digits to show
+        # it.
         result = 1.5 * result - 0.5 * result @ (np.swapaxes(result, -1, -2) @ result)
     if not np.all(sound):
         left, _, right = np.linalg.svd(exact[~sound], full_matrices=False)

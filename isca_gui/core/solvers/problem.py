@@ -33,7 +33,7 @@ _IN_MEMORY = 640 * 2**20
 
 @dataclass(frozen=True, eq=False)
 class UncachedBlocks:
-    """The blocks `low` to `high` − 1 of the pictures, cut and centred anew whenever they are needed."""
+    """The blocks `low` to `high` − 1 of the pictures, cut and centred anew when they are needed."""
 
     pictures: NDArray[Any]
     grid: BlockGrid
@@ -54,9 +54,10 @@ class Problem:
     """Minimise Σ f over orthonormal bases A, one for each block (Eq. 8, in feature space Eq. 16).
 
     f = (‖z‖² − ‖Aᵀz‖²)/(‖z‖² + ‖Aᵀz‖² + c). Coordinates z are centred pixels for ISCA and Mercer
-    coordinates for kernel ISCA, where `mercer` holds the rest of the decomposition. They lie in pieces of
-    `PIECE` blocks, each (block, image, coordinate) or, laid out in lanes, (group, image, coordinate·lane)
-    as the compiled loops want them: never in memory twice, and of large problems not all of them.
+    coordinates for kernel ISCA, where `mercer` holds the rest of the decomposition. They lie in
+    pieces of `PIECE` blocks, each (block, image, coordinate) or, laid out in lanes, (group, image,
+    coordinate·lane) as the compiled loops want them: never in memory twice, and of large problems
+    not all of them.
 
     Parameters
     ----------
@@ -143,8 +144,9 @@ def _in_place(old: Array, new: Array) -> Array:
 def pack(values: Array) -> Array:
     """Return (block, a, b) laid out as (group, a, b·lane).
 
-    Missing blocks of the last group are copies of the last block: a group iterates until all its lanes
-    have converged, so what fills it must not change how often, also when a training is resumed.
+    Missing blocks of the last group are copies of the last block: a group iterates until all its
+    lanes have converged, so what fills it must not change how often, also when a training is
+    resumed.
     """
     groups = -(-len(values) // LANES)
     packed = np.empty((groups, *values.shape[1:], LANES), values.dtype)
@@ -177,7 +179,8 @@ def linear_problem(
     bytes_each = PIECE * len(pictures) * grid.pixels * np.dtype(dtype).itemsize
     count = max(1, _IN_MEMORY // bytes_each)
     kept = cuts[:count]
-    # One array for all pieces: thousands of small arrays would leave as much memory unused between them.
+    # One array for all pieces: thousands of small arrays would leave as much memory unused between
+    # them.
     whole = np.empty((sum(map(len, kept)), len(pictures), grid.pixels), dtype)
     pieces = []
     for index, cut in enumerate(kept):

@@ -26,11 +26,12 @@ class SolverError(Exception):
 class Step:
     """One epoch of ADMM, or one iteration of the direct solver; lower is better for all figures.
 
-    `error` is the paper's criterion: f at the iterated U right after each update, averaged over images
-    and blocks. U is not orthonormal then, so it looks better than it is. `objective` is the average of f
-    for the orthonormalised basis. Residuals are root mean squares over the blocks: `primal` of ‖U − V‖,
-    `dual` of ρ‖V − V an epoch ago‖, and `gradient`, which only the direct solver has, of the gradient
-    along the manifold. `seconds` counts from the start of the training.
+    `error` is the paper's criterion: f at the iterated U right after each update, averaged over
+    images and blocks. U is not orthonormal then, so it looks better than it is. `objective` is the
+    average of f for the orthonormalised basis. Residuals are root mean squares over the blocks:
+    `primal` of ‖U − V‖, `dual` of ρ‖V − V an epoch ago‖, and `gradient`, which only the direct
+    solver has, of the gradient along the manifold. `seconds` counts from the start of the
+    training.
     """
 
     epoch: int

@@ -1,4 +1,4 @@
-"""The direct solver: below ADMM on real pictures, monotone in every block, and at a stationary point."""
+"""The direct solver: below ADMM on real pictures, monotone, and at a stationary point."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def paper(request):
     return made
 
 
-# -------------------------------------------------------------------------------------------- lower than ADMM
+# --- lower than ADMM -----------------------------------------------------------------------------
 
 
 def test_it_ends_below_two_hundred_epochs_of_admm(paper):
@@ -95,7 +95,7 @@ def test_it_ends_below_admm_in_feature_space(kernel):
         assert model.steps[-1].objective <= published.steps[-1].objective
 
 
-# --------------------------------------------------------------------------------------------------- monotone
+# --- monotone ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("method", "kernel"), [("isca", "linear"), ("kernel-isca", "rbf")])
@@ -118,7 +118,7 @@ def test_f_never_rises_in_any_block(method, kernel, precision):
         assert result.steps[-1].error == result.steps[-1].objective
 
 
-# -------------------------------------------------------------------------------------------- what it reports
+# --- what it reports -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("components", [1, 4, 9])
@@ -175,7 +175,7 @@ def test_copies_of_the_basis_are_kept_when_asked_for():
     assert not np.array_equal(steps[1].basis, model.state.u)
 
 
-# ---------------------------------------------------------------------------------------------- known answers
+# --- known answers -------------------------------------------------------------------------------
 
 
 def test_one_image_is_reconstructed_without_error():

@@ -87,7 +87,7 @@ def paper():
     return run(generate(np.ascontiguousarray(reference), DatasetSpec()))
 
 
-# --------------------------------------------------------------------------------------- the table of kernels
+# --- the table of kernels ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -117,7 +117,7 @@ def test_gamma_is_one_by_the_number_of_pixels_unless_given():
     assert free.c == pytest.approx(63 * 0.03**2)
 
 
-# ---------------------------------------------------------------- normalisation, centring, Mercer coordinates
+# --- normalisation, centring, Mercer coordinates -------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -188,7 +188,7 @@ def test_similarities_of_training_blocks_are_columns_of_the_kernel(name):
         np.testing.assert_allclose(own[block], np.diag(centred), rtol=0, atol=1e-12)
 
 
-# ------------------------------------------------------------------------------------------------- degenerate
+# --- degenerate ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -224,7 +224,7 @@ def test_blocks_constant_over_the_images_have_no_coordinates_but_a_model(name, p
     np.testing.assert_allclose(model.transform(stack)[:3], 0, atol=1e-6)
 
 
-# --------------------------------------------------------------------------------- kernel ISCA is the paper's
+# --- kernel ISCA is the paper's ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -302,7 +302,7 @@ def test_the_objective_is_that_of_the_orthonormalised_basis(name):
     assert result.steps[-1].objective == pytest.approx(wanted, abs=1e-10)
 
 
-# ------------------------------------------------------------------------------- projections out of the model
+# --- projections out of the model ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -352,9 +352,8 @@ def test_theta_satisfies_the_constraint(name):
     for block, z in enumerate(problem.coordinates):
         theta = model.kernel.theta[block]
         np.testing.assert_allclose(z.T @ theta, model.basis[block], rtol=0, atol=1e-8)  # ΔΘ = B
-        np.testing.assert_allclose(
-            theta.T @ (z @ z.T) @ theta, np.eye(4), rtol=0, atol=1e-8
-        )  # ΘᵀKΘ = I
+        # ΘᵀKΘ = I
+        np.testing.assert_allclose(theta.T @ (z @ z.T) @ theta, np.eye(4), rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["linear", "rbf", "sigmoid"])
