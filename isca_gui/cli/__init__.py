@@ -46,7 +46,7 @@ STOPPED = 130
 # The errors are listed by name, because importing them all would load the solvers.
 _EXIT_CODES = {
     "isca_gui.core.settings.SettingsError": WRONG_USE,
-    "isca_gui.core.solvers.steps.Cancelled": STOPPED,
+    "isca_gui.core.progress.Cancelled": STOPPED,
     "isca_gui.core.model.model_file.ModelFileError": FAILED,
     "isca_gui.core.distortion.dataset.DatasetError": FAILED,
     "isca_gui.core.pictures.decoding.ImageError": FAILED,

@@ -202,9 +202,9 @@ class DatasetPanel(StepPanel):
             return
         try:
             self.session.set_spec(self._wanted(), apart=apart)
-            self._show_problem("")
+            self._show_problem(None)
         except SettingsError as error:
-            self._show_problem(str(error))
+            self._show_problem(error)
         self._refresh()
 
     def _wanted(self) -> DatasetSpec:
@@ -232,19 +232,23 @@ class DatasetPanel(StepPanel):
         if levels != tuple(sorted(levels)) and levels != self.session.spec.levels:
             read = ", ".join(map(number_text, levels))
             raise SettingsError(
-                f"the levels {read} are not in rising order; write decimals as in 22.5"
+                f"the levels {read} are not in rising order; write decimals as in 22.5",
+                field="levels",
             )
         return levels
 
-    def _show_problem(self, text: str) -> None:
+    def _show_problem(self, error: SettingsError | None) -> None:
+        text = ""
+        field = ""
+        if error is not None:
+            text = str(error)
+            field = error.field
         self._actions.set_problem(JobName.DATASET, text)
         self.problem_label.setText(text)
         self.problem_label.setVisible(bool(text))
-        about_seed = "seed" in text
-        about_levels = bool(text) and "kind" not in text and not about_seed
-        set_property(self.seed_box, "wrong", about_seed)
+        set_property(self.seed_box, "wrong", field == "seed")
         for widget in (self.from_box, self.to_box, self.step_box, self.list_edit):
-            set_property(widget, "wrong", about_levels)
+            set_property(widget, "wrong", field == "levels")
 
     def _on_spec_changed(self) -> None:
         spec = self.session.spec
@@ -254,7 +258,7 @@ class DatasetPanel(StepPanel):
         self.seed_box.show_value(spec.seed)
         self._fill_levels(spec.levels)
         self._filling = False
-        self._show_problem("")
+        self._show_problem(None)
         self._refresh()
 
     def _fill_levels(self, levels: tuple[float, ...]) -> None:

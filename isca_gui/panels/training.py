@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QToolButton, QWidget
 
+from isca_gui.core.methods import METHODS
 from isca_gui.core.settings import TrainingSettings
 from isca_gui.core.solvers.steps import CONVERGED, MAX_EPOCHS, STOPPED
 from isca_gui.jobs.names import JobName
@@ -47,7 +48,7 @@ _ENDS = {CONVERGED: "converged", MAX_EPOCHS: "all epochs done", STOPPED: "stoppe
 
 def published(settings: TrainingSettings) -> TrainingSettings:
     """Return the paper's settings for the chosen method and kernel, or for ISCA if it has none."""
-    method = settings.method if settings.method in PUBLISHED_METHODS else TrainingSettings.method
+    method = settings.method if METHODS[settings.method].published else TrainingSettings.method
     return TrainingSettings(method=method, kernel=settings.kernel)
 
 
@@ -56,7 +57,6 @@ def fast(settings: TrainingSettings) -> TrainingSettings:
     return replace(published(settings), solver="direct")
 
 
-PUBLISHED_METHODS = ("isca", "kernel-isca", "pca", "kernel-pca")
 BUILT_IN = {"As published": published, "Fast and exact": fast}
 
 
@@ -247,7 +247,7 @@ class TrainingPanel(StepPanel):
         # Methods without epochs have their objective in the last step only.
         steps = run.model.steps
         objective = steps[-1].objective if steps else run.model.state.objective
-        end = f", {_ENDS[run.model.end]}" if run.settings.method in ("isca", "kernel-isca") else ""
+        end = f", {_ENDS[run.model.end]}" if run.settings.iterative else ""
         return f"{run.name}: objective {objective:.4f} (lower is better){end}"
 
     def _state(self, running: bool) -> tuple[str, str]:

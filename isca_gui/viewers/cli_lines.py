@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from isca_gui.core.methods import METHODS
 from isca_gui.core.settings import DatasetSpec, TrainingSettings, number_text
 from isca_gui.core.storage.files import as_word, command_line
 from isca_gui.viewers.export import safe_name
@@ -12,8 +13,6 @@ from isca_gui.viewers.export import safe_name
 if TYPE_CHECKING:
     from isca_gui.core.distortion.dataset import Dataset
 
-_KERNEL_FIELDS = {"kernel", "gamma", "coef0", "degree", "metric"}
-_SOLVER_FIELDS = {"solver", "epochs", "rho", "eta", "tolerance"}
 _WITHOUT_OPTION = {"method", "keep_every"}
 _OPTIONS = {"tolerance": "tol"}
 _SYMBOLS = {"rho": "ρ", "eta": "η", "gamma": "γ"}
@@ -27,11 +26,7 @@ def changed_settings(settings: TrainingSettings) -> dict[str, object]:
     changed: dict[str, object] = {}
     for field in fields(settings):
         name = field.name
-        if name in _WITHOUT_OPTION:
-            continue
-        if name in _KERNEL_FIELDS and not settings.uses_kernel:
-            continue
-        if name in _SOLVER_FIELDS and settings.method not in ("isca", "kernel-isca"):
+        if name in _WITHOUT_OPTION or name in METHODS[settings.method].unused_fields:
             continue
         if name == "gamma" and settings.gamma is None:
             continue

@@ -24,7 +24,7 @@ def parse_seed(text: str) -> int:
     """Return the seed that a text stands for; raises SettingsError if it is no whole number."""
     digits = text.strip()
     if not (digits.isascii() and digits.isdigit() and len(digits) < 20):
-        raise SettingsError(f"the seed '{digits}' is not a whole number")
+        raise SettingsError(f"the seed '{digits}' is not a whole number", field="seed")
     return int(digits)
 
 

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui.core.methods import METHODS
 from isca_gui.core.settings import (
-    METHODS,
     METRICS,
     PRECISIONS,
     SOLVERS,
@@ -26,7 +26,6 @@ from isca_gui.core.settings import (
     number_text,
 )
 from isca_gui.core.solvers.kernels import KERNELS
-from isca_gui.session.records import METHOD_TITLES
 from isca_gui.widgets.fields import SEED_RANGE, parse_seed
 from isca_gui.widgets.step_frame import Disclosure, describe, set_property
 
@@ -40,8 +39,8 @@ if TYPE_CHECKING:
 
 
 def _only_iterative(settings: TrainingSettings) -> str:
-    if settings.method not in ("isca", "kernel-isca"):
-        return f"{METHOD_TITLES[settings.method]} is solved in one step, without iterations."
+    if not settings.iterative:
+        return f"{METHODS[settings.method].title} is solved in one step, without iterations."
     return ""
 
 
@@ -53,7 +52,7 @@ def _only_admm(settings: TrainingSettings) -> str:
 
 def _only_with_kernel(settings: TrainingSettings) -> str:
     if not settings.uses_kernel:
-        return f"{METHOD_TITLES[settings.method]} uses no kernel."
+        return f"{METHODS[settings.method].title} uses no kernel."
     return ""
 
 
@@ -67,7 +66,7 @@ def _only_kernels(*names: str) -> Callable[[TrainingSettings], str]:
 
 
 def _only_kernel_isca(settings: TrainingSettings) -> str:
-    if settings.method != "kernel-isca":
+    if not (settings.uses_kernel and settings.iterative):
         return "Only kernel ISCA uses a metric."
     return _only_admm(settings)
 
@@ -100,7 +99,7 @@ FIELDS = (
         "Method",
         "choice",
         "What the training learns about each block.",
-        choices={name: METHOD_TITLES[name] for name in METHODS},
+        choices={method.name: method.title for method in METHODS.values()},
     ),
     Field(
         "solver",
@@ -316,7 +315,7 @@ class SettingsForm(QWidget):
         try:
             return float(text)
         except ValueError:
-            raise SettingsError(f"'{text}' is not a number") from None
+            raise SettingsError(f"'{text}' is not a number", field=name) from None
 
     def _set_problem(self, name: str, text: str) -> None:
         if text:

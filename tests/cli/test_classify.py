@@ -29,6 +29,7 @@ from isca_gui.core.model import descriptor
 from isca_gui.core.model import model_file as archive
 from isca_gui.core.model.model_file import load_model, save_model
 from isca_gui.core.model.training import train
+from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.pictures.image import ImageError
 from isca_gui.core.progress import run
@@ -669,9 +670,9 @@ def test_closing_a_stream_ends_its_work() -> None:
     def items() -> Iterator[int]:
         yield from range(1000)
 
-    found = batch.stream(lambda item: begun.append(item) or item, items(), threads=2)
-    assert [next(found), next(found)] == [0, 1]
-    found.close()
+    with Workers(2) as workers:
+        found = workers.stream(lambda item: begun.append(item) or item, items())
+        assert [next(found), next(found)] == [0, 1]
     assert len(begun) <= 6
 
 

@@ -181,7 +181,7 @@ def test_a_reference_that_the_model_calls_unlike_is_refused(
             "512×512 pixels, the model's reference 64×64",
         ),
         (["--fresh", "1", "--reference", "none.png"], 1, "Cannot read picture 'none.png'"),
-        (["--seed", "-1"], 2, "the seed is a whole number"),
+        (["--seed", "-1"], 2, "the seed must be a whole number"),
         (["--csv", "t.json"], 2, "must end in .csv"),
         (["--csv", "none/t.csv"], 1, "there is no folder"),
     ],
@@ -286,7 +286,7 @@ def test_methods_that_make_no_sense(text: str) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["set", "--methods", "magic"], 2, "method is one of isca"),
+        (["set", "--methods", "magic"], 2, "method must be one of isca"),
         (["set", "--reference", "reference.tiff"], 2, "--reference applies to a model"),
         (["none"], 1, "Cannot read picture"),
     ],

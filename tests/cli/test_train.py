@@ -26,13 +26,12 @@ from isca_gui.core.distortion import dataset_folder
 from isca_gui.core.distortion.dataset import generate
 from isca_gui.core.model import model_file, training
 from isca_gui.core.model.model_file import load_model, save_model
-from isca_gui.core.parallel import Tick
 from isca_gui.core.pictures import image
-from isca_gui.core.progress import Progress, run
+from isca_gui.core.progress import Cancelled, Progress, run
 from isca_gui.core.recognition import half_precision
 from isca_gui.core.recognition.recogniser import Recogniser
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
-from isca_gui.core.solvers import kernels, steps
+from isca_gui.core.solvers import kernels
 from isca_gui.core.solvers.steps import SolverError, Step
 
 if TYPE_CHECKING:
@@ -325,23 +324,23 @@ def test_another_dataset_is_not_resumed(data: Path, isca: Callable[..., Done]) -
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["-o", "m.isca", "--method", "magic"], 2, "method is one of isca"),
-        (["-o", "m.isca", "--solver", "magic"], 2, "solver is one of admm"),
+        (["-o", "m.isca", "--method", "magic"], 2, "method must be one of isca"),
+        (["-o", "m.isca", "--solver", "magic"], 2, "solver must be one of admm"),
         (
             ["-o", "m.isca", "--method", "kernel-isca", "--kernel", "magic"],
             2,
-            "kernel is one of linear",
+            "kernel must be one of linear",
         ),
-        (["-o", "m.isca", "--precision", "float16"], 2, "precision is one of"),
-        (["-o", "m.isca", "--components", "0"], 2, "components are 1 to 64"),
-        (["-o", "m.isca", "--components", "65"], 2, "components are 1 to 64"),
-        (["-o", "m.isca", "--block", "1"], 2, "block side is 2 to 64"),
-        (["-o", "m.isca", "--epochs", "0"], 2, "epochs lies between 1"),
+        (["-o", "m.isca", "--precision", "float16"], 2, "precision must be one of"),
+        (["-o", "m.isca", "--components", "0"], 2, "components must be 1 to 64"),
+        (["-o", "m.isca", "--components", "65"], 2, "components must be 1 to 64"),
+        (["-o", "m.isca", "--block", "1"], 2, "block side must be 2 to 64"),
+        (["-o", "m.isca", "--epochs", "0"], 2, "epochs must be between 1"),
         (["-o", "m.isca", "--epochs", "few"], 2, "'few' is not a whole number"),
-        (["-o", "m.isca", "--rho", "nan"], 2, "rho lies between"),
-        (["-o", "m.isca", "--eta", "-1"], 2, "eta lies between"),
-        (["-o", "m.isca", "--tol", "2"], 2, "tolerance lies between"),
-        (["-o", "m.isca", "--seed", "-1"], 2, "seed is a whole number"),
+        (["-o", "m.isca", "--rho", "nan"], 2, "rho must be between"),
+        (["-o", "m.isca", "--eta", "-1"], 2, "eta must be between"),
+        (["-o", "m.isca", "--tol", "2"], 2, "tolerance must be between"),
+        (["-o", "m.isca", "--seed", "-1"], 2, "seed must be a whole number"),
         (["-o", "m.isca", "--threads", "0"], 2, "less than 1"),
         (["-o", "m.isca", "--kernel", "rbf"], 2, "--kernel does not apply to isca"),
         (["-o", "m.isca", "--method", "pca", "--gamma", "1"], 2, "--gamma does not apply to pca"),
@@ -443,7 +442,7 @@ def test_every_error_with_an_exit_code_exists() -> None:
         found = getattr(importlib.import_module(module), kind)
         assert f"{found.__module__}.{found.__qualname__}" == name
     assert cli._exit_code(SolverError("x")) == cli._exit_code(FileNotFoundError("x")) == 1
-    assert cli._exit_code(steps.Cancelled("x")) == 130
+    assert cli._exit_code(Cancelled("x")) == 130
     assert cli._exit_code(model_file.ModelFileError("x")) == 1
     assert cli._exit_code(KeyError("x")) is None
 
@@ -462,13 +461,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_the_time_left_is_that_of_the_rate_measured(clock: list[float]) -> None:
     pace = command.Pace(TrainingSettings(epochs=50))
     assert str(pace) == "preparing the solver"
-    pace.update(Tick(1, 8))
+    pace.update(Progress(1, 8))
     assert str(pace) == "preparing the solver, 1 of 8"
     clock[0] += 13  # the compiler
     pace.update(Step(1, 0.5, 0.6))
     assert str(pace) == "epoch 1 of 50, error 0.5000, objective 0.6000"
     clock[0] += 2
-    pace.update(Tick(4, 8))
+    pace.update(Progress(4, 8))
     assert pace.seconds_left() == pytest.approx(48.5 * 4)
     clock[0] += 2
     pace.update(Step(2, 0.25, 0.4))
@@ -499,7 +498,7 @@ def test_a_resumed_training_measures_its_own_epochs(clock: list[float]) -> None:
 def test_lines_come_every_two_seconds(
     clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def task() -> Generator[Step | Tick, bool | None, str]:
+    def task() -> Generator[Step | Progress, bool | None, str]:
         for epoch in range(1, 101):
             clock[0] += 0.25
             yield Step(epoch, 0.5, 0.6)
@@ -769,8 +768,11 @@ def test_stopped_before_the_first_epoch_there_is_nothing_to_keep(
             super().__init__()
             self.asked = True
 
-    def slow(workers: Any, work: Any, count: int, size: int) -> Generator[Tick, bool | None, bool]:
-        return not (yield Tick(0, 1))
+    def slow(
+        workers: Any, work: Any, count: int, size: int
+    ) -> Generator[Progress, bool | None, None]:
+        if (yield Progress(0, 1)):
+            raise Cancelled("Stopped here.")
 
     monkeypatch.setattr(training.Workers, "each", slow)
     monkeypatch.setattr(command, "StopAndKeep", Asked)

@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui.core.methods import METHODS
 from isca_gui.jobs.names import JobName
-from isca_gui.session.records import METHOD_TITLES
 from isca_gui.viewers.cli_lines import settings_summary
 from isca_gui.viewers.export import Exportable
 from isca_gui.viewers.runs import run_tables
@@ -118,7 +118,7 @@ class ComparisonViewer(Viewer):
         for row, run in enumerate(runs):
             reason = stale_reason(self.session, run)
             name = f"{run.name}, {reason}" if reason else run.name
-            method = METHOD_TITLES.get(run.settings.method, run.settings.method)
+            method = METHODS[run.settings.method].title
             texts = (name, method, settings_summary(run.settings))
             for column, text in enumerate(texts):
                 self.table.setItem(row, column, _item(text))

@@ -24,10 +24,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui.core.methods import METHODS
 from isca_gui.core.solvers.steps import STOPPED
 from isca_gui.jobs.actions import MODEL_SUFFIX
 from isca_gui.jobs.names import JobName
-from isca_gui.session.records import METHOD_TITLES
 from isca_gui.viewers.cli_lines import model_file, run_commands, settings_summary
 from isca_gui.viewers.export import Exportable
 from isca_gui.viewers.runs import run_tables
@@ -85,7 +85,7 @@ _COLUMNS = (
     _Column("Name", "Double-click or press F2 to rename",
             lambda run: run.name, lambda run: run.name),
     _Column("Method", "How the bases of the blocks were learned",
-            lambda run: METHOD_TITLES[run.settings.method], lambda run: run.settings.method),
+            lambda run: METHODS[run.settings.method].title, lambda run: run.settings.method),
     _Column("Settings", "What differs from the published settings",
             lambda run: settings_summary(run.settings), lambda run: settings_summary(run.settings)),
     _Column("End", "How the training ended",

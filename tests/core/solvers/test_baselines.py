@@ -67,7 +67,7 @@ def assert_up_to_sign(found, wanted, tolerance):
     np.testing.assert_allclose(found, wanted * signs, rtol=0, atol=tolerance)
 
 
-# -------------------------------------------------------------------------------------------------------- PCA
+# --- PCA -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -122,7 +122,7 @@ def test_signs_repeat():
     assert np.all(np.take_along_axis(model.basis, largest[:, None], axis=1) > 0)
 
 
-# ------------------------------------------------------------------------------------------------- kernel PCA
+# --- kernel PCA ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -146,7 +146,7 @@ def test_kernel_pca_equals_that_of_scikit_learn(name, precision):
         np.testing.assert_allclose(projected_new[block], fresh, rtol=0, atol=1e-5)
 
 
-# ----------------------------------------------------------------------------------------------------- random
+# --- random --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -176,7 +176,7 @@ def test_random_subspaces_have_no_direction():
     np.testing.assert_allclose(mean, np.eye(64) * P / 64, atol=0.02)  # of 1024 projections
 
 
-# --------------------------------------------------------------------------------------- in the units of ISCA
+# --- in the units of ISCA ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("solver", ["admm", "direct"])
@@ -208,7 +208,7 @@ def test_isca_beats_the_baselines_in_its_own_measure():
     assert isca <= pca < random
 
 
-# --------------------------------------------------------------------------------------------- the same model
+# --- the same model ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", METHODS)

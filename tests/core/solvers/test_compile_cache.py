@@ -1,4 +1,4 @@
-"""What is compiled is kept for all processes, and none reads while another writes."""
+"""Compiled loops are kept for all processes, and none reads while another writes."""
 
 from __future__ import annotations
 
@@ -72,9 +72,8 @@ def code_of_no_file() -> CodeType:
 
 def test_where_there_is_no_place_to_keep_it_a_loop_works_all_the_same() -> None:
     function = FunctionType(code_of_no_file(), {}, "tripled")
-    with pytest.raises(
-        RuntimeError, match="cannot cache"
-    ):  # as numba says without a folder it may write
+    # This is what numba says without a folder that it may write.
+    with pytest.raises(RuntimeError, match="cannot cache"):
         numba.njit(function, cache=True)
     assert kept(function)(14) == 42
 

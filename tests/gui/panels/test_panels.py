@@ -16,9 +16,9 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QPushB
 
 from isca_gui.core.distortion import dataset_folder, strength_search
 from isca_gui.core.distortion.dataset import Dataset
-from isca_gui.core.parallel import Tick, Workers
+from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures import image
-from isca_gui.core.progress import Progress
+from isca_gui.core.progress import Cancelled, Progress
 from isca_gui.core.progress import run as finish
 from isca_gui.core.settings import PAPER_LEVELS, DatasetSpec, TrainingSettings
 from isca_gui.core.solvers.steps import CONVERGED, STOPPED
@@ -772,8 +772,8 @@ def test_a_training_that_is_stopped_in_its_first_epoch_leaves_no_run(
     def slow(workers: Workers, work: Any, count: int, size: int) -> Any:
         calls.append(work)
         while len(calls) > 2:  # the blocks are laid out: now it learns
-            if (yield Tick(0, 1)):
-                return False
+            if (yield Progress(0, 1)):
+                raise Cancelled("Stopped here.")
             time.sleep(0.002)
         return (yield from each(workers, work, count, size))
 
