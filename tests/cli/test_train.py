@@ -1,4 +1,4 @@
-"""`isca train` from end to end: every method, stopping and going on, what it says, and what it refuses."""
+"""`isca train`: every method, stopping and resuming, messages and refusals."""
 
 from __future__ import annotations
 
@@ -44,19 +44,20 @@ if TYPE_CHECKING:
 ISCA = [sys.executable, "-m", "isca_gui.cli"]
 POSIX = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals or terminals")
 KEYS = [
-    *(
-        "file",
-        "method",
-        "solver",
-        "kernel",
-        "settings",
-        "end",
-        "epochs",
-        "error",
-        "objective",
-        "primal",
-    ),
-    *("dual", "gradient", "seconds", "bytes"),
+    "file",
+    "method",
+    "solver",
+    "kernel",
+    "settings",
+    "end",
+    "epochs",
+    "error",
+    "objective",
+    "primal",
+    "dual",
+    "gradient",
+    "seconds",
+    "bytes",
 ]
 FOR_EVER = ("--epochs", "1000000")
 
@@ -87,7 +88,7 @@ CHILDREN: list[subprocess.Popen[str]] = []
 
 @pytest.fixture(autouse=True)
 def _no_child_is_left() -> Iterator[None]:
-    """End what a failed test leaves behind: it would train for ever beside all other tests."""
+    """Kill a process that a failed test has left: it would train forever beside all other tests."""
     yield
     while CHILDREN:
         with CHILDREN.pop() as child:
@@ -131,7 +132,7 @@ def assert_same_training(first: Model, second: Model) -> None:
         assert np.array_equal(getattr(first.kernel, field.name), getattr(second.kernel, field.name))
 
 
-# --- training -----------------------------------------------------------------------------------------------
+# --- training ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("solver", settings.SOLVERS)
@@ -177,8 +178,9 @@ def test_every_kernel(data: Path, isca: Callable[..., Done], kernel: str) -> Non
 
 
 def test_all_numbers_reach_the_training(data: Path, isca: Callable[..., Done]) -> None:
-    words = "--components 3 --block 16 --epochs 2 --rho 0.5 --eta 0.05 --tol 0.001 --precision float64 --seed 9"
-    assert isca("train", data, "-o", "m.isca", *words.split()).code == 0
+    words = "--components 3 --block 16 --epochs 2 --rho 0.5 --eta 0.05 --tol 0.001".split()
+    words += ["--precision", "float64", "--seed", "9"]
+    assert isca("train", data, "-o", "m.isca", *words).code == 0
     wanted = TrainingSettings(
         components=3,
         block=16,
@@ -209,9 +211,8 @@ def test_the_number_of_threads_changes_nothing(data: Path, isca: Callable[..., D
     assert_same_training(load_model("1.isca"), load_model("3.isca"))
 
 
-@pytest.mark.parametrize(("method", "solver"), [
-    ("isca", "admm"), ("isca", "direct"), ("kernel-isca", "admm"), ("kernel-isca", "direct"),
-])  # fmt: skip
+@pytest.mark.parametrize("method", ["isca", "kernel-isca"])
+@pytest.mark.parametrize("solver", ["admm", "direct"])
 def test_json(data: Path, isca: Callable[..., Done], method: str, solver: str) -> None:
     words = ("--method", method, "--solver", solver, "--epochs", "2", "--json")
     done = isca("train", data, "-o", "m.isca", *words)
@@ -231,7 +232,14 @@ def test_a_model_is_described(data: Path, isca: Callable[..., Done]) -> None:
     isca("train", data, "-o", "m.isca", "--method", "kernel-pca", "--kernel", "rbf")
     found = command.describe_model("m.isca")
     assert list(found) == [
-        *("kind", *KEYS, "width", "height", "blocks", "dataset", "classes", "can_classify"),
+        "kind",
+        *KEYS,
+        "width",
+        "height",
+        "blocks",
+        "dataset",
+        "classes",
+        "can_classify",
     ]
     assert found["classes"] == {"original": 1, **dict.fromkeys(settings.DatasetSpec().kinds, 2)}
     assert found["can_classify"] is True
@@ -251,7 +259,7 @@ def test_a_diverging_training_fails_with_a_hint(data: Path, isca: Callable[..., 
     assert os.listdir() == []
 
 
-# --- going on -----------------------------------------------------------------------------------------------
+# --- going on ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("precision", settings.PRECISIONS)
@@ -318,7 +326,7 @@ def test_another_dataset_is_not_resumed(data: Path, isca: Callable[..., Done]) -
     assert "another dataset" in done.err
 
 
-# --- wrong use ----------------------------------------------------------------------------------------------
+# --- wrong use ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -447,7 +455,7 @@ def test_every_error_with_an_exit_code_exists() -> None:
     assert cli._exit_code(KeyError("x")) is None
 
 
-# --- what it says while it works ----------------------------------------------------------------------------
+# --- what it says while it works ---------------------------------------------------------------
 
 
 @pytest.fixture
@@ -463,7 +471,8 @@ def test_the_time_left_is_that_of_the_rate_measured(clock: list[float]) -> None:
     assert str(pace) == "preparing the solver"
     pace.update(Progress(1, 8))
     assert str(pace) == "preparing the solver, 1 of 8"
-    clock[0] += 13  # the compiler
+    # The compiler takes 13 seconds.
+    clock[0] += 13
     pace.update(Step(1, 0.5, 0.6))
     assert str(pace) == "epoch 1 of 50, error 0.5000, objective 0.6000"
     clock[0] += 2
@@ -573,7 +582,7 @@ def test_nobody_listening_stops_no_training(data: Path, tmp_path: Path) -> None:
     assert (done.returncode, json.loads(done.stdout)["epochs"]) == (0, 3)
 
 
-# --- stopping -----------------------------------------------------------------------------------------------
+# --- stopping ----------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -591,7 +600,8 @@ def test_the_first_signal_asks_and_the_second_leaves(number: signal.Signals) -> 
     with command.StopAndKeep() as stop:
         assert not stop.asked
         os.kill(os.getpid(), number)
-        os.kill(os.getpid(), number)  # sent twice by one key, as some shells and wrappers do
+        # Some shells and wrappers send the signal of one key twice.
+        os.kill(os.getpid(), number)
         assert stop.asked
         time.sleep(0.35)
         with pytest.raises(KeyboardInterrupt):
@@ -782,7 +792,7 @@ def test_stopped_before_the_first_epoch_there_is_nothing_to_keep(
     assert os.listdir() == []
 
 
-# ----------------------------------------------------------------------------------------------- small models
+# --- compact models ----------------------------------------------------------------------------
 
 
 def test_a_compact_kernel_model_is_smaller_and_says_the_same(
