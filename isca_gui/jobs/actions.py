@@ -375,7 +375,7 @@ class Actions(QObject):
         self._recognition.save_answers(path, work or self._session.work)
 
     def reveal(self, number: int) -> None:
-        """Tell what was done to a mystery picture."""
+        """Reveal what was done to a mystery picture."""
         for test in self._session.tested:
             if test.number == number and test.truth is not None and test.truth.hidden:
                 revealed = replace(test.truth, hidden=False)

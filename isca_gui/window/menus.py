@@ -84,7 +84,7 @@ def _file_menu(window: Any) -> tuple[Command | str, ...]:
         Command(FILE, "Sa&ve model…", "", _MODEL, window.save_model),
         FILE,
         Command(FILE, "&Quit", "Ctrl+Q", "Quit the program.", window.quit),
-    )  # fmt: skip
+    )
 
 
 def _run_menu(window: Any) -> tuple[Command | str, ...]:
@@ -98,7 +98,7 @@ def _run_menu(window: Any) -> tuple[Command | str, ...]:
         Command(RUN, "&Mystery picture", "Ctrl+M", "Guess a random distortion.", panel.mystery),
         RUN,
         Command(RUN, "&Stop", "Esc", _STOP, window.menu_actions.stop),
-    )  # fmt: skip
+    )
 
 
 def _results_menu(window: Any) -> tuple[Command | str, ...]:
@@ -119,7 +119,7 @@ def _results_menu(window: Any) -> tuple[Command | str, ...]:
         Command(RESULTS, "Save &votes as CSV…", "", _VOTES, results.save_votes),
         Command(RESULTS, "Save &answers as CSV…", "", "Save all answers as a table.", save_answers),
         Command(RESULTS, "Copy as c&ommand", "", _COMMAND, results.copy_command),
-    )  # fmt: skip
+    )
 
 
 def _help_menu(window: Any) -> tuple[Command | str, ...]:
@@ -132,7 +132,7 @@ def _help_menu(window: Any) -> tuple[Command | str, ...]:
         HELP,
         Command(HELP, "&Start page", "", "Show the start page.", guide.show_start),
         Command(HELP, "Take the &tour", "", _TOUR, guide.take_tour),
-    )  # fmt: skip
+    )
 
 
 class _Trigger:
