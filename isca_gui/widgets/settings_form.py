@@ -282,7 +282,9 @@ class SettingsForm(QWidget):
             try:
                 wanted = replace(self._session.settings, **tried)
             except SettingsError as error:
-                self._set_problem(field.name, str(error))
+                # A field that was not tried was right until this edit, which is to blame then.
+                wrong = error.field if error.field in tried else field.name
+                self._set_problem(wrong, str(error))
                 continue
             for name in tried:
                 self._set_problem(name, "")

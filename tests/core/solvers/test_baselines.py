@@ -114,7 +114,7 @@ def test_pca_reconstructs_as_scikit_learn_does():
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5)
 
 
-def test_signs_repeat():
+def test_signs_are_fixed():
     model = run(
         training.train(dataset_of(pictures()), TrainingSettings("pca", precision="float64"))
     )
@@ -212,7 +212,7 @@ def test_isca_beats_the_baselines_in_its_own_measure():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_time_is_told(method):
+def test_the_time_is_reported(method):
     model = run(training.train(dataset_of(pictures()), TrainingSettings(method, epochs=2)))
     assert 0 < model.steps[-1].seconds <= model.state.seconds
 
