@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -121,7 +120,7 @@ def compare_files(
             )
         return result
 
-    with contextlib.closing(Workers(threads)) as workers:
+    with Workers(threads) as workers:
         yield from workers.stream(one, names)
 
 
