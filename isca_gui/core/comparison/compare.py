@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from isca_gui.core.comparison.features import describe_change
 from isca_gui.core.comparison.kinds import family_of
 from isca_gui.core.comparison.pair import Pair, make_pair
 from isca_gui.core.comparison.verdict import Judgement, judge, sentence
-from isca_gui.core.distortion.distortions import ORIGINAL, UNLIKE
+from isca_gui.core.distortion.distortions import ORIGINAL, UNLIKE, level_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +31,10 @@ UNRELATED = "unrelated"
 _ROUNDING_MSE = 0.1
 _LEAST_SIMILAR = 0.3
 _THUMBNAIL = 32
+# Colours have changed above this mean squared change of Cb and Cr, and they alone have where the
+# luma's is below this share of it.
+_COLOUR = 4.0
+_COLOUR_ONLY = 0.25
 _SSIM_SIDE = 7
 _SSIM_BAND = 256
 # Pictures above this many pixels are judged by some parts of this side.
@@ -149,6 +153,9 @@ def compare(
     similarity = similarity_of(pair)
     if similarity < _LEAST_SIMILAR:
         return _unrelated(pair, maps, similarity)
+    colour = colour_change(pair)
+    if colour > _COLOUR and pair.mse < colour * _COLOUR_ONLY:
+        return _recoloured(pair, maps, colour)
     names = classifier or classifiers.shipped()
     regions = places.damaged_regions(maps, *pair.reference.shape[:2])
     answers = tuple(
@@ -159,6 +166,23 @@ def compare(
     if answers:
         return _answer(pair, maps, answers[0].judgement, answers)
     return _answer(pair, maps, _judge_whole(pair, names), ())
+
+
+def colour_change(pair: Pair) -> float:
+    """Return the mean squared change of Cb and Cr, averaged over blocks; 0 for grey pictures.
+
+    A codec that keeps less of the colour's detail leaves the mean of a block; a change of hue,
+    saturation or white balance does not.
+    """
+    if pair.reference.ndim == 2:
+        return 0.0
+    total = 0.0
+    for channel, scale in ((2, 0.564), (0, 0.713)):
+        change = (pair.copy[..., channel] - pair.copy_luma) - (
+            pair.reference[..., channel] - pair.reference_luma
+        )
+        total += float(np.mean(np.square(scale * _means(change, places.SIDE)))) / 2
+    return total
 
 
 def similarity_of(pair: Pair) -> float:
@@ -218,7 +242,10 @@ def _ssim_of_band(first: Floats, second: Floats) -> float:
 
 def _block_means(picture: Floats) -> Floats:
     """Return means of blocks, so that a thumbnail is not made of single pixels."""
-    side = max(1, min(picture.shape) // (2 * _THUMBNAIL))
+    return _means(picture, max(1, min(picture.shape) // (2 * _THUMBNAIL)))
+
+
+def _means(picture: Floats, side: int) -> Floats:
     rows = picture.shape[0] // side * side
     columns = picture.shape[1] // side * side
     whole = picture[:rows, :columns]
@@ -252,6 +279,23 @@ def _parts(pair: Pair) -> list[Pair]:
         for down, right in spots
     )
     return [pair.crop(top, top + tall, left, left + wide) for top, left in corners]
+
+
+def _recoloured(pair: Pair, maps: BlockMaps, colour: float) -> Comparison:
+    """Return the answer where the colours were changed and the luma hardly."""
+    said = (
+        "Not recognised: mainly the colours were changed "
+        f"(Cb and Cr by MSE {level_text(colour)}, the luma by MSE {level_text(pair.mse)}). "
+        "Only changes of the luma have names so far."
+    )
+    return replace(
+        _unrelated(pair, maps, similarity_of(pair)),
+        label=UNLIKE,
+        sentence=said,
+        probability=1.0,
+        shares={UNLIKE: 1.0},
+        classes=(ORIGINAL, UNLIKE),
+    )
 
 
 def _unrelated(pair: Pair, maps: BlockMaps, similarity: float) -> Comparison:
@@ -381,6 +425,8 @@ def _map_label(judgement: Judgement) -> str:
 
 def _sentence(pair: Pair, judgement: Judgement | None, answers: tuple[RegionAnswer, ...]) -> str:
     if judgement is None:
+        if pair.was_colour:
+            return "The same picture in grey: the luma is the same, the colours are gone."
         return "The same picture." if pair.mse else "The same picture, pixel by pixel."
     said = sentence(judgement, pair.mse)
     if not answers:
