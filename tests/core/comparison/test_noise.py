@@ -95,3 +95,9 @@ def test_the_share_of_impulses(share: float) -> None:
         hit = copies.with_impulses(np.full((256, 256), 128, np.uint8), share) != 128
         found = noise.impulse_share(pair_of(reference, copy))
         assert found == pytest.approx(hit.mean(), rel=0.03)
+
+
+def test_equal_values_have_no_rank_correlation() -> None:
+    equal = np.full(20, 3.0)
+    assert noise.rank_correlation(equal, np.arange(20.0)) == 0
+    assert noise.rank_correlation(np.arange(20.0), equal) == 0

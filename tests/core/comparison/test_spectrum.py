@@ -81,3 +81,13 @@ def test_flat_pictures_have_finite_numbers() -> None:
     flat = np.full((64, 64), 128, np.float32)
     found = spectrum.spectral_features(spectrum.measure(flat, flat + 10))
     assert np.isfinite(list(found.values())).all()
+
+
+@pytest.mark.parametrize("level", [0, 128, 255])
+def test_a_flat_reference_has_finite_numbers(level: int) -> None:
+    flat = np.full((64, 64), level, np.float32)
+    found = spectrum.spectral_features(
+        spectrum.measure(flat, copies.noisy(flat, 10).astype(np.float32))
+    )
+    assert np.isfinite(list(found.values())).all()
+    assert found["err_activity"] == 0
