@@ -29,16 +29,24 @@ def test_names_and_families_are_the_documented_ones() -> None:
     [
         ("luminance", {"shift": 20.2}, "Brighter by about 20 grey levels"),
         ("luminance", {"shift": -7.54}, "Darker by about 7.5 grey levels"),
+        ("luminance", {"shift": 1.0}, "Brighter by about 1 grey level"),
+        ("contrast", {"gain": -1.0}, "A negative, gain about -1.00"),
         ("contrast", {"gain": 0.8}, "Less contrast, gain about 0.80"),
         ("contrast", {"gain": 1.25}, "More contrast, gain about 1.25"),
         ("gamma", {"gamma": 0.7}, "Gamma about 0.70 (middle tones brighter)"),
         ("gamma", {"gamma": 1.3}, "Gamma about 1.30 (middle tones darker)"),
         ("posterisation", {"levels": 8}, "Posterisation, about 8 grey levels left"),
+        ("posterisation", {"levels": 1}, "Posterisation, about 1 grey level left"),
         ("blur", {"sigma": 1.31}, "Blur, σ about 1.3 pixels"),
         (
             "motion-blur",
             {"length": 9.0, "angle": 45.2},
             "Motion blur, about 9 pixels long at 45° to the horizontal",
+        ),
+        (
+            "motion-blur",
+            {"length": 9.0, "angle": 179.9},
+            "Motion blur, about 9 pixels long at 0° to the horizontal",
         ),
         (
             "sharpening",
