@@ -26,6 +26,8 @@ _MOST_REGIONS = 8
 # Reference blocks below this deviation show nothing of a blur or a codec, wherever it was.
 _FLAT = 4.0
 _UNTOUCHED_SHARE = 0.05
+# Sparse impulses everywhere hit more blocks than this between the areas that look changed.
+_STRAY_SHARE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +127,7 @@ def damaged_regions(maps: BlockMaps, height: int, width: int) -> list[Region]:
     if not lively.any():
         lively = np.ones_like(lively)
     untouched = ndimage.binary_opening(~area, np.ones((3, 3)))
-    if untouched[lively].mean() < _UNTOUCHED_SHARE:
+    if untouched[lively].mean() < _UNTOUCHED_SHARE or changed[untouched].mean() > _STRAY_SHARE:
         return []
     labels, count = ndimage.label(area, np.ones((3, 3)))
     regions = []

@@ -36,6 +36,8 @@ EXPLAINS_ALL = 0.97
 LEAST_PRESENCE = 0.2
 # Which of two came first is told only when it is this sure.
 SURE_ORDER = 0.75
+# Words that have a capital letter inside a sentence as well.
+_NAMES = ("WebP", "Gaussian")
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,4 +220,6 @@ def _rounded(probability: float) -> str:
 
 def _lower(title: str) -> str:
     """Return a title as the continuation of a sentence; names such as JPEG stay as they are."""
-    return title[0].lower() + title[1:] if title[1:2].islower() and title[:4] != "WebP" else title
+    if title.startswith(_NAMES) or not title[1:2].islower():
+        return title
+    return title[0].lower() + title[1:]
