@@ -1,4 +1,4 @@
-"""The measurements behind `isca bench`; the references they are held against are kept here."""
+"""The measurements behind `isca bench`, and the references they are compared with."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MEASUREMENTS = {
 
 
 def machine() -> dict[str, object]:
-    """Describe the machine the figures belong to."""
+    """Return what the figures depend on: Python, the system and the number of cores."""
     return {
         "python": platform.python_version(),
         "system": platform.platform(),
@@ -34,7 +34,7 @@ def machine() -> dict[str, object]:
 
 
 def measure(parts: Sequence[str], threads: int | None) -> Generator[Progress, None, list[Figure]]:
-    """Run the named measurements one after the other."""
+    """Run the named measurements one after the other and return all figures."""
     figures: list[Figure] = []
     for index, part in enumerate(parts):
         yield Progress(index, len(parts), part)

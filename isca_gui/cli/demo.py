@@ -181,19 +181,20 @@ def _train(
 ) -> Generator[Progress, None, Model]:
     """Train a model and report each epoch as progress."""
     from isca_gui.core.model import training
-    from isca_gui.core.progress import Progress
+    from isca_gui.core.progress import Progress, relay
     from isca_gui.core.solvers.steps import Step
 
     task = training.train(dataset, settings)
     epochs = settings.resolved().epochs or 1
-    while True:
-        try:
-            report = next(task)
-        except StopIteration as end:
-            model: Model = end.value
-            return model
+    epoch = 0
+
+    def whole_epochs(report: object) -> Progress:
+        nonlocal epoch
         if isinstance(report, Step):
-            yield Progress(report.epoch, epochs, f"training {title}")
+            epoch = report.epoch
+        return Progress(epoch, epochs, f"training {title}")
+
+    return (yield from relay(task, whole_epochs))
 
 
 def _recognise(reference: NDArray[np.float32], model: Model) -> Generator[Progress, None, str]:

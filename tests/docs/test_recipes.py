@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from isca_gui.core.methods import METHODS
 
 from isca_gui import cli
 from isca_gui.core import (
@@ -23,6 +22,7 @@ from isca_gui.core import (
     generate_dataset,
     run,
 )
+from isca_gui.core.methods import METHODS
 from isca_gui.core.solvers.problem import linear_problem
 from isca_gui.jobs.actions import Actions
 from isca_gui.jobs.runner import JobRunner
