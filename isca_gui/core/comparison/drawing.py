@@ -35,6 +35,7 @@ COLOURS = {
     COMPRESSION: (204, 121, 167),
 }
 _NOT_RECOGNISED = (213, 94, 0)
+_UNCHANGED = (153, 153, 153)
 _OPACITY = 0.45
 _TEXT_HEIGHT = 18
 _INK = (20, 20, 20)
@@ -89,6 +90,8 @@ def telling_part(reference: Floats, copy: Floats, side: int) -> tuple[slice, sli
 
 def colour_of(label: str) -> tuple[int, int, int]:
     """Return the colour of a label: that of its family."""
+    if label == ORIGINAL:
+        return _UNCHANGED
     family = family_of(label.split("+")[0])
     return COLOURS.get(family or "", _NOT_RECOGNISED)
 

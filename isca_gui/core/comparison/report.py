@@ -129,10 +129,11 @@ def _pictures(result: CopyResult) -> str:
         "reference": drawing.to_pixels(result.reference),
         "copy": drawing.to_pixels(result.copy),
     }
-    if found.made_again is not None:
-        made = found.made_again / np.float32(255)
-        shown["made again on the reference"] = drawing.to_pixels(made)
-    shown["where and how strongly"] = drawing.map_over(result.copy, found)
+    if found.damaged_share > 0:
+        if found.made_again is not None:
+            made = found.made_again / np.float32(255)
+            shown["made again on the reference"] = drawing.to_pixels(made)
+        shown["where and how strongly"] = drawing.map_over(result.copy, found)
     part = drawing.telling_part(result.reference, result.copy, _DETAIL_SIDE)
     figures = "".join(_figure(title, pixels, pixels[part]) for title, pixels in shown.items())
     return f'<div class="pictures">{figures}</div>'
