@@ -50,7 +50,7 @@ SECTION_STYLE = """
   background: #f6f6f4; }
 .copy .pictures { display: grid; grid-template-columns: repeat(auto-fit, minmax(12rem, 1fr));
   gap: 1rem; }
-.copy figure { margin: 0; width: auto; break-inside: avoid; }
+.copy figure { margin: 0; width: auto; max-width: 20rem; break-inside: avoid; }
 .copy figure img { display: block; width: 100%; background: #808080; }
 .copy figure .detail { image-rendering: pixelated; margin-top: .4rem; }
 .copy .numbers { display: flex; flex-wrap: wrap; align-items: flex-start; gap: 0 3rem; }
