@@ -93,7 +93,7 @@ def _prove_tone(kind: str, pair: Pair) -> Proof:
         return _per_channel(picture, makers)
 
     return _made_again(
-        pair, make, tone.tone_parameters(kind, pair), LEAST_EXPLAINED[TONE], "Its tone curve"
+        pair, make, tone.tone_parameters(kind, pair), LEAST_EXPLAINED[TONE], "A tone curve"
     )
 
 
@@ -125,7 +125,7 @@ def _prove_noise(kind: str, pair: Pair) -> Proof:
     parameters = {"sigma": sigma}
     if kind == "impulse":
         parameters = {"share": noise.impulse_share(pair)}
-        sentence = "The other pixels are unchanged."
+        sentence = "Most pixels are unchanged." if parameters["share"] < 0.5 else ""
     elif kind == "speckle":
         parameters = {"sigma": float(np.sqrt(noise.brightness_law(pair, 2)))}
         sentence = "Its strength grows with the brightness."

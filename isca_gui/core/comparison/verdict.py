@@ -34,6 +34,10 @@ LEAST_CLOSE = 0.05
 MIXTURE = 0.7
 EXPLAINS_ALL = 0.97
 LEAST_PRESENCE = 0.2
+# A blur is sometimes taken for these. It is one where it leaves less than this share of the rest.
+BLUR = "blur"
+_LIKE_BLUR = ("resampling", "motion-blur", "median")
+CLEARLY_BETTER = 0.5
 # Which of two came first is told only when it is this sure.
 SURE_ORDER = 0.75
 # Words that have a capital letter inside a sentence as well.
@@ -111,7 +115,8 @@ def _single(pair: Pair, found: dict[str, float]) -> Judgement:
         # The family is sure and its member is not.
         label = OTHER_COMPRESSION
         probability = family_share
-    proof = prove(label, pair)
+    label, proof = _best_explained(label, pair)
+    probability = max(probability, kinds.get(label, 0.0))
     unlike = not known or proof.holds is False
     weak = pair.mse < WEAK_MSE and (unlike or probability < SURE_IF_WEAK)
     unlike = unlike and not weak
@@ -125,6 +130,18 @@ def _single(pair: Pair, found: dict[str, float]) -> Judgement:
         probabilities=found,
         proofs=(proof,),
     )
+
+
+def _best_explained(label: str, pair: Pair) -> tuple[str, Proof]:
+    """Return a kind with its proof; of filters that look alike, the one that explains far more."""
+    proof = prove(label, pair)
+    if label not in _LIKE_BLUR or proof.explained is None:
+        return label, proof
+    blur = prove(BLUR, pair)
+    assert blur.explained is not None
+    if 1 - blur.explained < CLEARLY_BETTER * (1 - proof.explained):
+        return BLUR, blur
+    return label, proof
 
 
 def _mixture(
