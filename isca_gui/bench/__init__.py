@@ -6,7 +6,7 @@ import os
 import platform
 from typing import TYPE_CHECKING
 
-from isca_gui.bench import datasets, memory, recognition, solvers, window
+from isca_gui.bench import comparison, datasets, memory, recognition, solvers, truth, window
 from isca_gui.core.progress import Progress
 
 if TYPE_CHECKING:
@@ -21,7 +21,10 @@ MEASUREMENTS = {
     "growth": solvers.measure_growth,
     "memory": memory.measure,
     "window": window.measure,
+    "compare": comparison.measure,
 }
+# This one needs a folder of scenes.
+TRUTH = "truth"
 
 
 def machine() -> dict[str, object]:
@@ -33,11 +36,27 @@ def machine() -> dict[str, object]:
     }
 
 
-def measure(parts: Sequence[str], threads: int | None) -> Generator[Progress, None, list[Figure]]:
-    """Run the named measurements one after the other and return all figures."""
+def measure(
+    parts: Sequence[str], threads: int | None, scenes: str | None = None
+) -> Generator[Progress, None, list[Figure]]:
+    """Run the named measurements one after the other.
+
+    Parameters
+    ----------
+    parts
+        Keys of `MEASUREMENTS`, or `TRUTH`.
+    threads
+        Threads or processes to use; all cores by default.
+    scenes
+        The folder that `TRUTH` is measured on.
+    """
     figures: list[Figure] = []
     for index, part in enumerate(parts):
         yield Progress(index, len(parts), part)
+        if part == TRUTH:
+            assert scenes is not None
+            figures += yield from truth.measure(scenes, threads)
+            continue
         for figure in MEASUREMENTS[part](threads):
             figures.append(figure)
             yield Progress(index, len(parts), figure.name)

@@ -58,10 +58,10 @@ def peak(width: int, height: int, levels: int, method: str, threads: int | None)
     spec = DatasetSpec(levels=tuple(45.0 * index for index in range(1, levels + 1)))
     made = run(dataset.generate(reference, spec, threads))
     run(training.train(made, TrainingSettings(method=method, kernel="rbf", epochs=2), threads))
-    return _largest_resident()
+    return largest_resident()
 
 
-def _largest_resident() -> float:
+def largest_resident() -> float:
     """Return this process's largest resident size in MB."""
     status = Path("/proc/self/status")
     if status.exists():

@@ -1,6 +1,6 @@
-"""`isca bench`: the speed of this program on this computer.
+"""`isca bench`: the speed of this program on this computer, and how often comparisons are right.
 
-Most figures are ratios to references that are measured in the same run.
+Most figures of speed are ratios to references that are measured in the same run.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from isca_gui.cli import arguments, printing, progress_bar
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
 PARTS: tuple[str, ...] = ("dataset", "solvers", "recognition", "growth")
-# These two start another Python process, and a bundle has no Python to start it with.
+TRUTH = "truth"
+# These start other Python processes, and a bundle has no Python to start them with.
 if not getattr(sys, "frozen", False):
-    PARTS += ("memory", "window")
+    PARTS += ("memory", "window", "compare")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "parts",
         nargs="*",
         metavar="PART",
-        help=f"what to measure: {', '.join(PARTS)} (default: everything)",
+        help=f"what to measure: {', '.join(PARTS)} (default: all of these); or 'truth SCENES': how "
+        "often comparisons are right on a folder of pictures",
     )
     arguments.add_threads(parser)
     arguments.add_json(parser)
@@ -36,12 +39,15 @@ def run(args: argparse.Namespace) -> int:
     from isca_gui import bench
     from isca_gui.core.settings import SettingsError
 
-    unknown = set(args.parts) - set(PARTS)
+    parts, scenes = _parts_and_scenes(args.parts)
+    known = PARTS if scenes is None else (*PARTS, TRUTH)
+    unknown = set(parts) - set(known)
     if unknown:
         raise SettingsError(
-            f"there is no benchmark '{min(unknown)}'; choose from {', '.join(PARTS)}"
+            f"there is no benchmark '{min(unknown)}'; choose from {', '.join(PARTS)}, or "
+            "'truth SCENES'"
         )
-    task = bench.measure(args.parts or PARTS, args.threads)
+    task = bench.measure(parts or PARTS, args.threads, scenes)
     figures = progress_bar.run_with_progress(task, "bench", quiet=args.json)
     if args.json:
         printing.print_json(
@@ -51,3 +57,18 @@ def run(args: argparse.Namespace) -> int:
         for figure in figures:
             print(f"{figure.name:<72} {figure.value:>9.4g} {figure.unit:<8} {figure.wanted}")
     return 0 if all(figure.met for figure in figures) else 1
+
+
+def _parts_and_scenes(words: Sequence[str]) -> tuple[list[str], str | None]:
+    """Return the parts, and the folder that follows the part `truth`."""
+    from isca_gui.core.settings import SettingsError
+
+    parts = list(words)
+    if TRUTH not in parts:
+        return parts, None
+    if getattr(sys, "frozen", False):
+        raise SettingsError("'truth' needs the program installed with pip")
+    place = parts.index(TRUTH) + 1
+    if place == len(parts):
+        raise SettingsError("'truth' needs a folder of pictures: isca bench truth SCENES")
+    return parts, parts.pop(place)

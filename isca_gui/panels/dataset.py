@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from isca_gui.jobs.runner import Failure, JobRunner
     from isca_gui.session.session import Session
 
-_RANGE_MODE = 0
+# The index in the mode box of levels that are typed as a list.
 _LIST_MODE = 1
 
 _GENERATE = "Distort the reference with every chosen kind at every level (Ctrl+G)."

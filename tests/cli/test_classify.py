@@ -571,7 +571,7 @@ def test_maps_that_cannot_be(data: Path, isca: Callable[..., Done]) -> None:
     for name in ("saved.png", "other/saved.png"):
         image.save_png(name, image.read(data / "saved.jpg"))
     done = isca("classify", model, "saved.png", "other/saved.png", "--map", "{name}-map.png")
-    assert (done.code, "would share the map saved-map.png" in done.err) == (2, True)
+    assert (done.code, "would share the file saved-map.png" in done.err) == (2, True)
     before = Path("saved.png").read_bytes()
     done = isca("classify", model, "saved.png", "--map", "{name}.png")
     assert (done.code, "is also an input" in done.err) == (2, True)

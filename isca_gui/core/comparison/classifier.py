@@ -20,7 +20,7 @@ from isca_gui.core.comparison.trees import Forest, ForestError, forest_from
 from isca_gui.core.storage import resources
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -83,8 +83,7 @@ class Classifier:
         missing = set(self.names) - features.keys()
         if missing:
             raise ForestError(f"The classifier asks for '{min(missing)}', which is not measured.")
-        values = np.array([features[name] for name in self.names], dtype=np.float64)
-        return np.clip(np.nan_to_num(values), -_LARGEST, _LARGEST).astype(np.float32)
+        return feature_row(features, self.names)
 
     def probabilities(self, row: NDArray[np.float32]) -> dict[str, float]:
         """Return the probability of each kind, and of `none`."""
@@ -110,6 +109,12 @@ class Classifier:
         asked = np.append(row, np.array(places, dtype=np.float32))
         found = _sigmoid(float(self.order.scores(asked)[0, 0]))
         return found if self.kinds.index(first) == places[0] else 1 - found
+
+
+def feature_row(features: Mapping[str, float], names: Sequence[str]) -> NDArray[np.float32]:
+    """Return the named numbers as trees take them, all finite, shape (feature,)."""
+    values = np.array([features[name] for name in names], dtype=np.float64)
+    return np.clip(np.nan_to_num(values), -_LARGEST, _LARGEST).astype(np.float32)
 
 
 def _sigmoid(score: float) -> float:
