@@ -397,6 +397,12 @@ def test_train_asks_isca_as_well(data: Path, isca: Callable[..., Done]) -> None:
     assert list(opinion) == ["label", "share", "unlike", "agrees", "sentence"]
     assert opinion["agrees"] == (opinion["label"] == found["label"] and not opinion["unlike"])
     assert 0 <= opinion["share"] <= 1
+    done = isca("compare", "reference.png", "copy.png", "--train")
+    way = "agrees" if opinion["agrees"] else "disagrees"
+    assert done.out == (
+        f"copy.png: {found['sentence']} ISCA, trained on the reference, {way}: "
+        f"{opinion['sentence']}\n"
+    )
 
 
 # --- interruptions ------------------------------------------------------------------------------
