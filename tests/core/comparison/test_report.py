@@ -86,7 +86,7 @@ def test_every_answer_is_in_it(results: list[CopyResult]) -> None:
         assert text.count(said) >= 2
     assert "Copies of camera <1>.png" in text
     assert "folder/" not in page
-    assert "region upper left" in page
+    assert "<th>upper left</th><td>Gaussian noise, " in page
 
 
 def test_nothing_runs_and_nothing_is_loaded(results: list[CopyResult]) -> None:
