@@ -60,7 +60,7 @@ def result_of(name: str, reference: np.ndarray, copy: np.ndarray) -> CopyResult:
 @pytest.fixture(scope="module")
 def results() -> list[CopyResult]:
     pixels = copies.part("camera", 200, 200)
-    part = copies.inside(pixels, copies.noisy(pixels, 20), 0, 80, 0, 80)
+    part = copies.inside(pixels, copies.noisy(pixels, 20), 96, 200, 0, 96)
     return [
         result_of("folder/blurred.png", pixels, copies.blurred(pixels, 2)),
         result_of("part.png", pixels, part),
@@ -86,7 +86,7 @@ def test_every_answer_is_in_it(results: list[CopyResult]) -> None:
         assert text.count(said) >= 2
     assert "Copies of camera <1>.png" in text
     assert "folder/" not in page
-    assert "<th>upper left</th><td>Gaussian noise, " in page
+    assert "<th>lower left</th><td>Gaussian noise, " in page
 
 
 def test_nothing_runs_and_nothing_is_loaded(results: list[CopyResult]) -> None:
