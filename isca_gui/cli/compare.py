@@ -225,7 +225,7 @@ def _writer(args: argparse.Namespace) -> Iterator[Callable[[dict[str, Any]], Non
                 separator = "," if count else ""
                 print(f"{separator}\n    {json.dumps(fields, allow_nan=False)}", end="", flush=True)
             elif "error" not in fields or fields["error"] is None:
-                print(f"{fields['file']}: {fields['sentence']}", flush=True)
+                print(f"{fields['file']}: {fields['sentence']}{_opinion(fields)}", flush=True)
             if table is not None:
                 _write_row(table, batch.row(fields))
             count += 1
@@ -235,6 +235,15 @@ def _writer(args: argparse.Namespace) -> Iterator[Callable[[dict[str, Any]], Non
         yield write
         if args.json:
             print("\n  ]\n}")
+
+
+def _opinion(fields: dict[str, Any]) -> str:
+    """Return what ISCA says of a copy as the end of a line, where it was asked."""
+    opinion = fields["second_opinion"]
+    if opinion is None:
+        return ""
+    way = "agrees" if opinion["agrees"] else "disagrees"
+    return f" ISCA, trained on the reference, {way}: {opinion['sentence']}"
 
 
 def _write_row(stream: IO[bytes], cells: Any) -> None:

@@ -77,7 +77,7 @@ def compare_files(
     then: Callable[[CopyResult], object] | None = None,
     threads: int | None = None,
 ) -> Generator[CopyResult, None, None]:
-    """Compare picture files (or sample:NAME) with a reference; a bad one yields an error.
+    """Return the answers for picture files (or sample:NAME), or what is wrong with each.
 
     Parameters
     ----------
@@ -95,6 +95,7 @@ def compare_files(
     threads
         Copies compared at a time; all cores by default.
     """
+    # Read at once and not when the first answer is asked for, so that nothing was written before.
     original = image.read_colour(samples.resolve(reference))
     opinion = _second_opinion(reference) if train else None
 
@@ -120,6 +121,12 @@ def compare_files(
             )
         return result
 
+    return _streamed(one, names, threads)
+
+
+def _streamed(
+    one: Callable[[str], CopyResult], names: Sequence[str], threads: int | None
+) -> Generator[CopyResult, None, None]:
     with Workers(threads) as workers:
         yield from workers.stream(one, names)
 

@@ -31,6 +31,8 @@ UNRELATED = "unrelated"
 _ROUNDING_MSE = 0.1
 _LEAST_SIMILAR = 0.3
 _THUMBNAIL = 32
+# A smaller deviation of the reference when small shows nothing that could be found again in noise.
+_STRUCTURE = 2.0
 # Colours have changed above this mean squared change of Cb and Cr, and they alone have where the
 # luma's is below this share of it.
 _COLOUR = 4.0
@@ -197,7 +199,7 @@ def similarity_of(pair: Pair) -> float:
     ]
     centred = [each - each.mean() for each in small]
     length = float(np.sqrt((centred[0] ** 2).sum() * (centred[1] ** 2).sum()))
-    if length < 1:
+    if length < 1 or centred[0].std() < _STRUCTURE:
         # A picture without structure is like any other of its brightness.
         return float(1 - abs(small[0].mean() - small[1].mean()) / 255)
     return float(abs((centred[0] * centred[1]).sum()) / length)
@@ -400,7 +402,9 @@ def _class_map(
     if judgement is None or judgement.weak:
         return found, (ORIGINAL,)
     if not answers:
-        found[:] = 1
+        # What has a name was done everywhere, even where it left no trace; what has none is only
+        # where a change is seen, such as a few words written over the picture.
+        found[_filled(changed) if judgement.unlike else ...] = 1
         return found, (ORIGINAL, _map_label(judgement))
     classes = [ORIGINAL]
     for answer in answers:

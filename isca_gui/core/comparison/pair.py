@@ -86,8 +86,10 @@ def make_pair(reference: NDArray[Any], copy: NDArray[Any]) -> Pair:
     Raises
     ------
     ComparisonError
-        If the sizes differ or the pictures are too small.
+        If the sizes differ, the pictures are too small, or something is no picture at all.
     """
+    for name, picture in (("reference", reference), ("copy", copy)):
+        _check(name, picture)
     if reference.shape[:2] != copy.shape[:2]:
         raise ComparisonError(
             f"the copy has {copy.shape[1]}×{copy.shape[0]} pixels, the reference "
@@ -103,3 +105,13 @@ def make_pair(reference: NDArray[Any], copy: NDArray[Any]) -> Pair:
     if scaled[0].ndim != scaled[1].ndim:
         scaled = [luma(each) for each in scaled]
     return Pair(scaled[0], scaled[1], was_colour=reference.ndim > copy.ndim)
+
+
+def _check(name: str, picture: NDArray[Any]) -> None:
+    if picture.ndim != 2 and picture.shape[2:] != (3,):
+        raise ComparisonError(
+            f"the {name} is neither grey (height, width) nor RGB (height, width, 3) but has the "
+            f"shape {picture.shape}"
+        )
+    if not np.isfinite(picture).all():
+        raise ComparisonError(f"the {name} has values that are NaN or infinite")

@@ -372,3 +372,24 @@ def test_noise_cut_off_at_black_and_white(name: str) -> None:
     found = answer(pixels, copy)
     assert (found.label, found.unlike) == ("gaussian-noise", False), found.sentence
     assert found.parameters["gaussian-noise"]["sigma"] == pytest.approx(20, rel=0.05)
+
+
+@pytest.mark.parametrize("side", [32, 48])
+def test_noise_on_a_quiet_picture_still_shows_the_reference(side: int) -> None:
+    sky = copies.part("camera", side, side, 40, 0)
+    assert sky.std() < 2
+    found = answer(sky, copies.noisy(sky, 12))
+    assert found.label != "unrelated"
+    assert found.similarity > 0.9
+
+
+def test_words_in_a_corner_are_not_said_to_be_everywhere() -> None:
+    pixels = copies.photograph("astronaut")
+    copy = copies.inside(pixels, copies.written_over(pixels), 400, 440, 300, 340)
+    changed = (literal.block_maps(pixels, copy)["largest"] >= 0.75).mean()
+    found = answer(pixels, copy)
+    assert found.unlike
+    assert changed < 0.01
+    assert changed <= found.damaged_share < 0.02
+    assert found.severity > 20 * found.mse
+    assert found.shares["unlike"] == found.damaged_share

@@ -58,3 +58,21 @@ def test_what_cannot_be_compared(
 ) -> None:
     with pytest.raises(ComparisonError, match=message):
         make_pair(np.zeros(first, np.float32), np.zeros(second, np.float32))
+
+
+@pytest.mark.parametrize("shape", [(64,), (64, 64, 1), (64, 64, 4), (1, 64, 64, 3), ()])
+def test_what_is_no_picture(shape: tuple[int, ...]) -> None:
+    picture = np.zeros((64, 64), np.float32)
+    with pytest.raises(ComparisonError, match="the copy is neither grey"):
+        make_pair(picture, np.zeros(shape, np.float32))
+    with pytest.raises(ComparisonError, match="the reference is neither grey"):
+        make_pair(np.zeros(shape, np.float32), picture)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_values_that_are_no_numbers(value: float) -> None:
+    picture = np.zeros((64, 64, 3), np.float32)
+    broken = picture.copy()
+    broken[5, 6, 1] = value
+    with pytest.raises(ComparisonError, match="the copy has values that are NaN or infinite"):
+        make_pair(picture, broken)

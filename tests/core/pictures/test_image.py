@@ -1573,3 +1573,49 @@ def test_saving_at_once(tmp_path: Path, save: Callable[..., None], options: dict
     read = image.read(path)
     assert read.min() == read.max()
     assert min(abs(read[0, 0] - level) for level in levels) < 1e-4
+
+
+# --- in colour ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("samples", "white"), [(p.GREY8, 255), (p.GREY16, 65_535)], ids=["8 bits", "16 bits"]
+)
+def test_a_grey_picture_has_no_colours(tmp_path: Path, samples: np.ndarray, white: int) -> None:
+    (tmp_path / "a.png").write_bytes(p.pillow(samples, "PNG"))
+    found = image.read_colour(tmp_path / "a.png")
+    assert (found.shape, found.dtype) == (samples.shape, np.float32)
+    assert found == pytest.approx(samples / white, abs=EXACT)
+
+
+def test_colours_are_read_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(p.pillow(p.RGB8, "PNG"))
+    found = image.read_colour(tmp_path / "a.png")
+    assert found == pytest.approx(p.RGB8 / 255, abs=EXACT)
+    assert p.luma(found) == pytest.approx(image.read(tmp_path / "a.png"), abs=1e-6)
+
+
+def test_transparent_colours_lie_on_white(tmp_path: Path) -> None:
+    samples = np.dstack([p.RGB8, p.ALPHA8])
+    (tmp_path / "a.png").write_bytes(p.pillow(samples, "PNG"))
+    alpha = p.ALPHA8[..., None] / 255
+    wanted = p.on_white(p.RGB8 / 255, alpha)
+    assert image.read_colour(tmp_path / "a.png") == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_colours_are_turned_with_the_picture(tmp_path: Path, orientation: int) -> None:
+    data = p.jpeg(p.SMOOTH_RGB, exif=b"Exif\0\0" + p.exif(orientation))
+    (tmp_path / "a.jpg").write_bytes(data)
+    found = image.read_colour(tmp_path / "a.jpg")
+    channels = [p.turned(p.SMOOTH_RGB[..., index], orientation) for index in range(3)]
+    assert found == pytest.approx(np.stack(channels, axis=2) / 255, abs=LOSSY)
+
+
+def test_what_cannot_be_read_in_colour(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(b"no picture")
+    with pytest.raises(image.ImageError, match=r"a\.png"):
+        image.read_colour(tmp_path / "a.png")
+    (tmp_path / "b.png").write_bytes(p.pillow(p.RGB8, "PNG"))
+    with pytest.raises(image.ImageError, match="18×13"):
+        image.read_colour(tmp_path / "b.png", min_side=32)
