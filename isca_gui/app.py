@@ -1,4 +1,4 @@
-"""The program: application, options of the plots, uncaught exceptions, and `main`."""
+"""The program: application, first window, uncaught exceptions, and `main`."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from isca_gui.jobs.runner import JobRunner, explain
 from isca_gui.session.preferences import Preferences
 from isca_gui.session.session import Session
 from isca_gui.widgets import theme
-from isca_gui.widgets.file_names import PROJECTS
+from isca_gui.widgets.dialogs import PROJECTS
 
 if TYPE_CHECKING:
     from isca_gui.window.main_window import MainWindow
 
-_SWITCH = 0.001  # seconds after which a thread of Python's gives way: the window must not wait for its turn
+# Seconds after which Python threads give way to each other; the window must not wait for its turn.
+_SWITCH_INTERVAL = 0.001
 
 
 class Hooks(QObject):
-    """Turns uncaught exceptions of any thread into messages."""
+    """Turns uncaught exceptions of any thread into error messages."""
 
     caught = Signal(str, str)
 
@@ -37,11 +38,12 @@ class Hooks(QObject):
         super().__init__()
         self._session = session
         self.caught.connect(self._on_caught)
-        self._before = sys.excepthook, threading.excepthook
-        sys.excepthook, threading.excepthook = self._on_exception, self._on_thread_exception
+        self._before = (sys.excepthook, threading.excepthook)
+        sys.excepthook = self._on_exception
+        threading.excepthook = self._on_thread_exception
 
     def remove(self) -> None:
-        """Put back what was there before."""
+        """Restore the previous hooks."""
         sys.excepthook, threading.excepthook = self._before
 
     def _on_exception(self, kind: type[BaseException], error: BaseException, trace: Any) -> None:
@@ -49,7 +51,8 @@ class Hooks(QObject):
         if issubclass(kind, KeyboardInterrupt):
             QApplication.quit()
             return
-        if sys.__stderr__ is not None:  # there is none in a windowed bundle
+        # A windowed bundle has no stderr.
+        if sys.__stderr__ is not None:
             sys.__stderr__.write(details)
         self.caught.emit(explain(error), details)
 
@@ -61,13 +64,14 @@ class Hooks(QObject):
 
 
 def make_application() -> QApplication:
-    """Make the application, or give the one that is there."""
+    """Return the application; make it if there is none yet."""
     found = QApplication.instance()
     app = found if isinstance(found, QApplication) else QApplication(sys.argv[:1])
     app.setApplicationName("isca-studio")
     app.setApplicationDisplayName("ISCA Studio")
     app.setApplicationVersion(isca_gui.__version__)
-    app.setDesktopFileName("org.isca_studio.isca_studio")  # of packaging/linux: desktops go by it
+    # Linux desktops find the icon and the name by this file of packaging/linux.
+    app.setDesktopFileName("org.isca_studio.isca_studio")
     app.setStyle("Fusion")
     icon = resources.find("icon.svg")
     if icon is not None:
@@ -79,10 +83,11 @@ def make_application() -> QApplication:
 
 
 def make_window(preferences: Preferences) -> MainWindow:
-    """Make the window with its session; the sample is opened and the solver prepared when it is shown."""
+    """Return the window with its session; `begin` opens the first picture once it is shown."""
     from isca_gui.window.main_window import MainWindow
 
-    session, jobs = Session(), JobRunner()
+    session = Session()
+    jobs = JobRunner()
     actions = Actions(session, jobs)
     window = MainWindow(session, jobs, actions, preferences)
     for child in (session, jobs, actions):
@@ -91,7 +96,7 @@ def make_window(preferences: Preferences) -> MainWindow:
 
 
 def begin(window: MainWindow, path: str | None = None) -> None:
-    """Open the first picture, or a project, and prepare the solver, beside the window."""
+    """Open the first picture or a project, and compile the solver in the background."""
     if path and path.endswith(PROJECTS):
         window.projects.open(path)
     elif path:
@@ -104,9 +109,9 @@ def begin(window: MainWindow, path: str | None = None) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the program until its window is closed; as a program of its own, that ends the process."""
+    """Run the program until its window is closed, then end the process if it is ours."""
     options = _parser().parse_args(sys.argv[1:] if argv is None else argv)
-    sys.setswitchinterval(_SWITCH)
+    sys.setswitchinterval(_SWITCH_INTERVAL)
     ours = QApplication.instance() is None
     app = make_application()
     preferences = Preferences()
@@ -121,7 +126,8 @@ def main(argv: list[str] | None = None) -> int:
         code = latency.run(window, options.self_test_latency)
     else:
         code = app.exec()
-    window.jobs.shutdown(0)  # the window has waited already
+    # Closing the window has waited for the jobs already.
+    window.jobs.shutdown(0)
     hooks.remove()
     if ours:
         _leave(code)
@@ -129,30 +135,29 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _leave(code: int) -> NoReturn:
-    """End the process at once; all that is to be kept has been written.
+    """End the process at once; everything to be kept has been written.
 
-    Python's own tidying up takes longer than all the rest, and would crash under a thread that cannot be
-    interrupted, such as one that compiles.
+    Python's own finalisation is slow, and would crash under a thread that cannot be interrupted,
+    such as one that compiles.
     """
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # there are none in a windowed bundle
+        # A windowed bundle has neither stream.
+        if stream is not None:
             stream.flush()
     os._exit(code)
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        "isca-gui", description="ISCA Studio: what was done to a picture?"
+    description = "ISCA Studio: find out what was done to a picture."
+    parser = argparse.ArgumentParser("isca-gui", description=description)
+    what = "a project, or a picture to open as the reference, or sample:NAME"
+    parser.add_argument("picture", nargs="?", help=what)
+    version = f"ISCA Studio {isca_gui.__version__}"
+    parser.add_argument("--version", action="version", version=version)
+    latency = (
+        "train for SECONDS and print how quickly the window responds, compared with an idle one"
     )
-    words = "a project, or a picture to open as the reference, or sample:NAME"
-    parser.add_argument("picture", nargs="?", help=words)
-    parser.add_argument(
-        "--version", action="version", version=f"ISCA Studio {isca_gui.__version__}"
-    )
-    parser.add_argument(
-        "--self-test-latency", type=float, metavar="SECONDS",
-        help="train for so long and print how late the window answered, beside an idle window",
-    )  # fmt: skip
+    parser.add_argument("--self-test-latency", type=float, metavar="SECONDS", help=latency)
     return parser
 
 

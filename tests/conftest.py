@@ -32,12 +32,14 @@ settings.load_profile("no-deadline")
 
 # These run first: started last, one of them would run on alone at the end.
 LONG = {
+    "test_bundle_contents.py",
     "test_documents.py",
     "test_reproduce.py",
     "test_random_actions.py",
     "test_training.py",
     "test_commands.py",
     "test_manager.py",
+    "test_autosave.py",
     "test_results_menu.py",
     "test_project.py",
     "test_model_file.py",

@@ -1,17 +1,17 @@
 """The equations of the paper, written down one by one: slow, literal, NumPy and float64 only.
 
-Nothing here is meant to be used by the program; it is what the program is compared with. Equations are named
-by the labels of the paper's source. Notation: n images, b blocks, q pixels in a block, p components; a set of
-blocks is an array (block, image, pixel).
+Nothing here is meant to be used by the program; it is what the program is compared with. Equations
+have the numbers of the printed paper. Notation: n images, b blocks, q pixels in a block, p
+components; a set of blocks is an array (block, image, pixel).
 """
 
 import numpy as np
 
-# -------------------------------------------------------------------------------------- structural similarity
+# --- structural similarity -----------------------------------------------------------------------
 
 
 def ssim(x1, x2, l=1.0):  # noqa: E741 (the paper's letter)
-    """Structural similarity of two blocks of q >= 2 pixels with intensities in [0, l]."""
+    """Return the structural similarity of two blocks of q >= 2 pixels with values in [0, l]."""
     # Eq. 1, three factors: luminance, contrast, structure
     q = len(x1)
     c1 = (0.01 * l) ** 2
@@ -29,33 +29,33 @@ def ssim(x1, x2, l=1.0):  # noqa: E741 (the paper's letter)
 
 
 def constant_c(q):
-    """The constant c = (q - 1) c_2 of blocks with q pixels and l = 1."""
+    """Return the constant c = (q - 1) c_2 of blocks with q pixels and l = 1."""
     return (q - 1) * 0.03**2
 
 
 def ssim_centred(x1, x2, c):
-    """Structural similarity of two blocks whose means are zero."""
+    """Return the structural similarity of two blocks whose means are zero."""
     # Section 2: (2 x1'x2 + c) / (|x1|^2 + |x2|^2 + c)
     return (2 * x1 @ x2 + c) / (x1 @ x1 + x2 @ x2 + c)
 
 
 def ssim_distance(x1, x2, c):
-    """Squared distance 1 - SSIM of two blocks whose means are zero."""
-    # Eq. 2 (SSIM_distance)
+    """Return the squared distance 1 - SSIM of two blocks whose means are zero."""
+    # Eq. 2
     difference = x1 - x2
     return (difference @ difference) / (x1 @ x1 + x2 @ x2 + c)
 
 
-# ------------------------------------------------------------------------------------------------ linear ISCA
+# --- linear ISCA ---------------------------------------------------------------------------------
 
 
 def f(U, x, c):
-    """Reconstruction error of the centred block x; c stands in the denominator only.
+    """Return the reconstruction error of the centred block x; c is in the denominator only.
 
-    This is the simplified form, equal to ``ssim_distance(x, U U'x, c)`` only if U'U = I. For any other U it
-    is what the paper iterates on; it lies above -1 and is negative where |U'x| > |x|.
+    This is the simplified form, equal to ``ssim_distance(x, U U'x, c)`` only if U'U = I. For any
+    other U it is what the paper iterates on; it lies above -1 and is negative where |U'x| > |x|.
     """
-    # Eq. f_U: x'(I - UU')x / (x'(I + UU')x + c)
+    # Eq. 6: x'(I - UU')x / (x'(I + UU')x + c)
     identity = np.eye(len(x))
     alpha = x @ (identity - U @ U.T) @ x
     beta = x @ (identity + U @ U.T) @ x + c
@@ -63,25 +63,27 @@ def f(U, x, c):
 
 
 def gradient(U, x, c):
-    """Gradient of f; beta is f's own denominator, so this is the derivative for every U."""
-    # Eq. gradient_of_f, with beta as in the derivation of the supplement
+    """Return the gradient of f; beta is f's denominator, so this is the derivative for every U."""
+    # Eq. 7, with beta as in the derivation of the supplement
     beta = x @ (np.eye(len(x)) + U @ U.T) @ x + c
     return -2 * (1 + f(U, x, c)) / beta * np.outer(x, x) @ U
 
 
 def project_stiefel(A):
-    """Nearest matrix with orthonormal columns: all singular values of A (rows >= columns) set to one.
+    """Return the nearest matrix with orthonormal columns: all singular values of A set to one.
+
+    A has at least as many rows as columns.
 
     If A lacks full column rank the nearest matrix is not unique; the one of this SVD is returned.
     """
-    # Eq. prox_matrix
+    # Eq. 14
     Q, sigma, Omega_transposed = np.linalg.svd(A, full_matrices=False)
     return Q @ np.diag(np.ones_like(sigma)) @ Omega_transposed
 
 
 def isca_step(U, V, J, x, rho, eta, c):
-    """One iteration of ADMM for one block of one image; returns the new U, V, J."""
-    # Eq. ADMM_update_2, in this order
+    """Do one iteration of ADMM for one block of one image; return the new U, V and J."""
+    # Eq. 15, in this order
     U_new = U - eta * gradient(U, x, c) - eta * rho * (U - V + J)
     V_new = project_stiefel(U_new + J)
     J_new = J + U_new - V_new
@@ -89,7 +91,7 @@ def isca_step(U, V, J, x, rho, eta, c):
 
 
 def average_error(X, U, c):
-    """Average of f over all blocks and images with the bases U (block, pixel, component) as they are."""
+    """Return the average of f over all blocks and images with U (block, pixel, component) as is."""
     # Section 4.2, termination criterion
     b, n, _ = X.shape
     total = 0.0
@@ -100,20 +102,21 @@ def average_error(X, U, c):
 
 
 def objective(X, U, c):
-    """Average of f over all blocks and images with the orthonormalised bases."""
-    # Eq. optimization_ISCA_allBlocks over all images, divided by n b
+    """Return the average of f over all blocks and images with the orthonormalised bases."""
+    # Eq. 8 over all images, divided by n b
     return average_error(X, [project_stiefel(U_i) for U_i in U], c)
 
 
 def isca_epochs(X, U, V, J, rho, eta, epochs):
-    """Train ISCA on blocks X (block, image, pixel) that are already centred; U, V, J are (block, q, p).
+    """Train ISCA on centred blocks X (block, image, pixel) from U, V and J (block, q, p).
 
     Returns
     -------
     U, V, J : ndarray
         The bases after the last epoch.
     errors : list of float
-        Per epoch the mean of f, each f taken at the just updated U and for the block which updated it.
+        Per epoch the mean of f, each f taken at the just updated U and for the block which updated
+        it.
     objectives : list of float
         Per epoch ``objective(X, U, c)`` at its end.
     """
@@ -134,7 +137,7 @@ def isca_epochs(X, U, V, J, rho, eta, epochs):
     return U, V, J, errors, objectives
 
 
-# ---------------------------------------------------------------------------------------------------- kernels
+# --- kernels -------------------------------------------------------------------------------------
 # Definitions of scikit-learn on two vectors. The blocks are NOT centred: the kernel is, afterwards.
 
 
@@ -150,7 +153,7 @@ def kernel_rbf(a, b, gamma=None):
 
 
 def kernel_sigmoid(a, b, gamma=None, coef0=1.0):
-    """Return tanh(gamma a'b + coef0), which is not positive semi-definite; gamma is 1/q unless given."""
+    """Return tanh(gamma a'b + coef0), an indefinite kernel; gamma is 1/q unless given."""
     gamma = 1 / len(a) if gamma is None else gamma
     return np.tanh(gamma * (a @ b) + coef0)
 
@@ -168,7 +171,7 @@ def kernel_cosine(a, b):
 
 
 def kernel_matrix(X_block, kernel):
-    """Kernel matrix (n, n) of one block in n images, from ``kernel(a, b)`` on two vectors."""
+    """Return the kernel matrix (n, n) of one block in n images."""
     # Section 5: K(a, b) = phi(x_a)' phi(x_b)
     n = len(X_block)
     K = np.zeros((n, n))
@@ -181,11 +184,11 @@ def kernel_matrix(X_block, kernel):
 def normalise_vector(k, kxx, K_diag):
     """Normalise the similarities k of a block x to the n training blocks by all self-similarities.
 
-    A zero self-similarity (a black block under the linear kernel) makes the similarity 0. A negative one,
-    which only an indefinite kernel can have (sigmoid: gamma x'x + coef0 < 0, so never with coef0 >= 0),
-    counts by its absolute value: that equals the paper's formula wherever the latter is a real number, keeps
-    the sign of the similarity, and scales K by a real diagonal matrix on both sides, so that it stays
-    symmetric and gains or loses no negative eigenvalue.
+    A zero self-similarity (a black block under the linear kernel) makes the similarity 0. A
+    negative one, which only an indefinite kernel can have (sigmoid: gamma x'x + coef0 < 0, so
+    never with coef0 >= 0), counts by its absolute value: that equals the paper's formula wherever
+    the latter is a real number, keeps the sign of the similarity, and scales K by a real diagonal
+    matrix on both sides, so that it stays symmetric and gains or loses no negative eigenvalue.
     """
     # Section 5: K(a, b) / sqrt(K(a, a) K(b, b)), the root taken factor by factor against underflow
     normalised = np.zeros(len(k))
@@ -211,22 +214,23 @@ def double_centre(K):
 
 
 def centre_vector(k_new, K):
-    """Centre the similarities of a new block by the training means; K is normalised but NOT centred."""
+    """Centre the similarities of a new block by training means; K is normalised, NOT centred."""
     # kernel PCA: k - (1/n) K 1 - (1/n) 1 1'k + (1/n^2) 1 1'K 1
     n = len(K)
     one = np.ones(n)
     return k_new - K @ one / n - one * (one @ k_new) / n + one * (one @ K @ one) / n**2
 
 
-# ------------------------------------------------------------------------------------------------ kernel ISCA
+# --- kernel ISCA ---------------------------------------------------------------------------------
 
 
 def decompose(K, tolerance=1e-8):
     """Decompose the centred K into Psi (n, r), Upsilon (r, r), Delta (r, n), with K = Delta' Delta.
 
-    Eigenvalues come in falling order, negative ones are set to 0, and those at or below ``tolerance`` times
-    the largest are dropped. With ``tolerance=0`` nothing is dropped and Delta is the paper's n x n matrix. If
-    K is indefinite, Delta' Delta is its nearest positive semi-definite matrix and not K itself.
+    Eigenvalues come in falling order, negative ones are set to 0, and those at or below
+    ``tolerance`` times the largest are dropped. With ``tolerance=0`` nothing is dropped and Delta
+    is the paper's n x n matrix. If K is indefinite, Delta' Delta is its nearest positive
+    semi-definite matrix and not K itself.
     """
     # Section 5: K = Psi Upsilon Psi', Delta = Upsilon^(1/2) Psi'
     values, vectors = np.linalg.eigh(K)
@@ -242,27 +246,27 @@ def decompose(K, tolerance=1e-8):
 
 
 def f_kernel(Theta, k, kii, c):
-    """Reconstruction error in feature space of a block with similarities k and self-similarity kii."""
-    # Eq. f_kernel
+    """Return the reconstruction error in feature space of a block with similarities k and kii."""
+    # Eq. 17
     alpha = kii - k @ Theta @ Theta.T @ k
     beta = kii + k @ Theta @ Theta.T @ k + c
     return alpha / beta
 
 
 def gradient_kernel(Theta, k, kii, c):
-    """Gradient of f_kernel."""
-    # Eq. gradient_of_f_kernel
+    """Return the gradient of f_kernel."""
+    # Eq. 18
     beta = kii + k @ Theta @ Theta.T @ k + c
     return -2 * (1 + f_kernel(Theta, k, kii, c)) / beta * np.outer(k, k) @ Theta
 
 
 def kernel_isca_step(Theta, W, J, Delta, k, kii, rho, eta, c):
-    """One iteration of ADMM for one block of one image; Theta is (n, p), W and J are (r, p), r >= p.
+    """Do one iteration of ADMM for one block of one image; Theta is (n, p), W and J are (r, p).
 
-    The paper does not say what c is in feature space; it is taken as ``constant_c(q)``, q the pixels in a
-    block.
+    r is at least p. The paper does not say what c is in feature space; it is taken as
+    ``constant_c(q)``, q the pixels in a block.
     """
-    # Eq. ADMM_update_kernel_2, in this order
+    # Eq. 23, in this order
     Theta_new = (
         Theta
         - eta * gradient_kernel(Theta, k, kii, c)
@@ -274,7 +278,7 @@ def kernel_isca_step(Theta, W, J, Delta, k, kii, rho, eta, c):
 
 
 def kernel_isca_steps(K, Delta, Theta, W, J, rho, eta, steps, c):
-    """Go cyclically through the images of one block; K is normalised and centred, c = constant_c(q)."""
+    """Go cyclically through the images of one block; K is normalised and centred."""
     # Section 5: the auto-encoder approach of Section 4.2, image by image
     n = len(K)
     for step in range(steps):
@@ -283,14 +287,14 @@ def kernel_isca_steps(K, Delta, Theta, W, J, rho, eta, steps, c):
     return Theta, W, J
 
 
-# --------------------------------------------------------------------------------- comparison and recognition
+# --- comparison and recognition ------------------------------------------------------------------
 
 
 def pca_basis(X_block, p):
-    """Leading p principal directions (q, p) of one block in n images (n, q), each centred over its pixels.
+    """Return the leading p principal directions (q, p) of one centred block in n images (n, q).
 
-    As ISCA does, this takes "already centred" to mean that every block has lost its own mean. The mean over
-    the images is NOT removed.
+    As ISCA does, this takes "already centred" to mean that every block has lost its own mean. The
+    mean over the images is NOT removed.
     """
     # Section 3: S U = U Lambda with S = X X'
     q = X_block.shape[1]
@@ -302,15 +306,16 @@ def pca_basis(X_block, p):
 
 
 def pca_basis_mean_removed(X_block, p):
-    """Leading p principal directions with the mean over the images removed as well, as in scikit-learn."""
+    """Return the leading p principal directions about the mean of the images, as scikit-learn."""
     mean = sum(X_block) / len(X_block)
     return pca_basis(np.array([x - mean for x in X_block]), p)
 
 
 def leave_one_out_1nn(Y, labels):
-    """Label of the nearest other image for each projection in Y (n, p) of one block.
+    """Return the label of the nearest other image for each projection in Y (n, p) of one block.
 
-    An exact tie between images of different classes gives "undecided", as does having no other image.
+    An exact tie between images of different classes gives "undecided", as does having no other
+    image.
     """
     # Section 6, with the image itself not among its neighbours
     n = len(Y)

@@ -115,25 +115,7 @@ MOST_FUNCTION_LINES = 60
 # Docstrings say "Return …", "Whether …", or the verb of what is done.
 UNWANTED_BEGINNINGS = {"Give", "Gives", "Tell", "Tells", "Say", "Says"}
 # Rooms whose style is not checked yet.
-STYLE_PENDING: set[str] = {
-    "core",
-    "core.solvers",
-    "core.model",
-    "core.recognition",
-    "core.projects",
-    "core.paper",
-    "bench",
-    "cli",
-    "session",
-    "jobs",
-    "widgets",
-    "panels",
-    "viewers",
-    "projects",
-    "help",
-    "window",
-    "app",
-}
+STYLE_PENDING: set[str] = set()
 
 
 @dataclass(frozen=True)

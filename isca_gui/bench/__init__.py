@@ -1,4 +1,4 @@
-"""The measurements behind `isca bench`; the references they are held against are kept here."""
+"""The measurements behind `isca bench`, and the references they are compared with."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TRUTH = "truth"
 
 
 def machine() -> dict[str, object]:
-    """Describe the machine the figures belong to."""
+    """Return what the figures depend on: Python, the system and the number of cores."""
     return {
         "python": platform.python_version(),
         "system": platform.platform(),

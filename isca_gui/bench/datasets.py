@@ -22,11 +22,12 @@ def measure(threads: int | None) -> Iterator[Figure]:
     """Time the paper's 121 pictures, and the same search done by plain bisection."""
     reference = image.read(samples.resolve("sample:camera"))
     spec = DatasetSpec()
-    run(dataset.generate(reference, DatasetSpec(levels=(100.0,)), threads))  # imports and caches
+    # The first dataset pays for imports and caches.
+    run(dataset.generate(reference, DatasetSpec(levels=(100.0,)), threads))
     whole = min(seconds(lambda: run(dataset.generate(reference, spec, threads))) for _ in range(3))
     yield Figure("dataset: 121 pictures of 512×512", whole, "s", most=6.0)
     wanted = [(kind, level) for kind in spec.kinds for level in spec.levels]
-    # The best of three as well: the same treatment for both sides.
+    # The best of three counts for both sides.
     plain = min(
         seconds(lambda: np.stack([_bisect(reference, kind, level) for kind, level in wanted]))
         for _ in range(3)
@@ -40,15 +41,20 @@ def measure(threads: int | None) -> Iterator[Figure]:
 
 
 def _bisect(reference: Picture, kind: str, target: float) -> Picture:
+    """Return a picture distorted to an MSE, with the strength found by plain bisection."""
     row = distortions.DISTORTIONS[kind]
     apply = row.prepare(reference, np.random.default_rng(0))
     tolerance = max(strength_search.ABSOLUTE_TOLERANCE, row.tolerance * target)
-    low, high = 0.0, row.strongest
+    low = 0.0
+    high = row.strongest
     for _ in range(60):
         middle = (low + high) / 2
         picture = apply(middle)
         error = distortions.mse(picture, reference)
         if abs(error - target) <= tolerance:
             break
-        low, high = (middle, high) if error < target else (low, middle)
+        if error < target:
+            low = middle
+        else:
+            high = middle
     return picture

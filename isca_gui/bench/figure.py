@@ -1,4 +1,4 @@
-"""One measured number and the bound it is held against."""
+"""One measured number and its bound."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Figure:
-    """One measured number, and the bound it is held against."""
+    """One measured number, and the least or the most it should be."""
 
     name: str
     value: float
@@ -23,9 +23,13 @@ class Figure:
     @property
     def wanted(self) -> str:
         """The bound in words, with a mark where it is missed."""
-        bounds = [f"≥ {self.least:g}"] if self.least is not None else []
-        bounds += [f"≤ {self.most:g}"] if self.most is not None else []
-        return " ".join(bounds) + ("" if self.met else "  MISSED")
+        bounds = []
+        if self.least is not None:
+            bounds.append(f"≥ {self.least:g}")
+        if self.most is not None:
+            bounds.append(f"≤ {self.most:g}")
+        mark = "" if self.met else "  MISSED"
+        return " ".join(bounds) + mark
 
     @property
     def met(self) -> bool:
@@ -35,7 +39,7 @@ class Figure:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Time one call."""
+    """Return the seconds that one call takes."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start

@@ -1,4 +1,4 @@
-"""How much memory a training takes at its peak, each measured in a process of its own."""
+"""How much memory a training takes at its peak, measured in a process of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isca_gui.bench.figure import Figure
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What is measured: width, height, MSE levels of six kinds, method, and the bound in MB.
+# Width, height, MSE levels of each of six kinds, method, and the bound in MB.
 _CASES = (
     (512, 512, 20, "isca", 2.5 * 121 * 512 * 512 * 4 / 1e6 + 400),
     (512, 512, 20, "kernel-isca", 2.5 * 121 * 512 * 512 * 4 / 1e6 + 400),
@@ -32,7 +32,17 @@ def measure(threads: int | None) -> Iterator[Figure]:
 
 
 def peak(width: int, height: int, levels: int, method: str, threads: int | None) -> float:
-    """Make a dataset, train two epochs, and give this process's largest resident size in MB."""
+    """Make a dataset, train two epochs, and return this process's largest resident size in MB.
+
+    Parameters
+    ----------
+    width, height
+        Size of the pictures.
+    levels
+        Number of MSE levels for each of the six kinds.
+    method, threads
+        How to train, and on how many threads.
+    """
     import numpy as np
 
     from isca_gui.core.distortion import dataset
@@ -42,7 +52,8 @@ def peak(width: int, height: int, levels: int, method: str, threads: int | None)
     from isca_gui.core.settings import DatasetSpec, TrainingSettings
 
     sample = image.read(samples.resolve("sample:camera"))
-    rows, columns = np.arange(height) % 512, np.arange(width) % 512
+    rows = np.arange(height) % 512
+    columns = np.arange(width) % 512
     reference = sample[np.ix_(rows, columns)]
     spec = DatasetSpec(levels=tuple(45.0 * index for index in range(1, levels + 1)))
     made = run(dataset.generate(reference, spec, threads))
@@ -51,14 +62,16 @@ def peak(width: int, height: int, levels: int, method: str, threads: int | None)
 
 
 def largest_resident() -> float:
-    """Give this process's largest resident size in MB."""
+    """Return this process's largest resident size in MB."""
     status = Path("/proc/self/status")
-    if status.exists():  # getrusage would count what the parent had when it started this process
+    if status.exists():
+        # On Linux getrusage would count what the parent had when it started this process.
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
         return int(line.split()[1]) * 1024 / 1e6
     import resource
 
-    units = 1e6 if sys.platform == "darwin" else 1e3  # bytes there, kilobytes elsewhere
+    # macOS counts bytes, other systems kilobytes.
+    units = 1e6 if sys.platform == "darwin" else 1e3
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / units
 
 

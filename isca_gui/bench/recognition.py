@@ -1,4 +1,4 @@
-"""How long it takes to recognise a picture once a model is there, and how large its file is."""
+"""How long it takes to recognise a picture with a trained model, and how large the model is."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isca_gui.core.settings import DatasetSpec, TrainingSettings
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# name, settings, most milliseconds for a picture, most MB of the model file
+# Name, settings, most milliseconds for a picture, and most MB of the model file.
 _CASES = (
     ("isca", TrainingSettings(epochs=20), 60, 40),
     ("kernel isca", TrainingSettings(method="kernel-isca", kernel="rbf", epochs=5), 400, None),

@@ -1,4 +1,4 @@
-"""How long the solvers take, beside a literal reading of the paper, batched NumPy and scikit-learn."""
+"""How long the solvers take, beside the literal reference, batched NumPy and scikit-learn."""
 
 from __future__ import annotations
 
@@ -25,48 +25,44 @@ if TYPE_CHECKING:
     from isca_gui.core.distortion.dataset import Dataset
     from isca_gui.core.solvers.problem import Problem
 
-_FEW = 64  # blocks on which slow references are timed
+# Blocks on which slow references are timed.
+_FEW = 64
 
 
 def measure(threads: int | None) -> Iterator[Figure]:
     """Measure on 512×512, 121 pictures, 8×8 blocks, four components, float32."""
-    made = run(
-        dataset.generate(image.read(samples.resolve("sample:camera")), DatasetSpec(), threads)
-    )
+    reference = image.read(samples.resolve("sample:camera"))
+    made = run(dataset.generate(reference, DatasetSpec(), threads))
     linear = TrainingSettings()
-    run(training.train(made, TrainingSettings(epochs=1), threads))  # compiles
+    # The first training compiles the loops.
+    run(training.train(made, TrainingSettings(epochs=1), threads))
     steps, whole = _trained(made, linear, threads)
     epoch = np.median(np.diff([0.0, *(step.seconds for step in steps)]))
     yield Figure("ADMM: one epoch, 512×512, 121 pictures", float(epoch), "s")
-    workers = Workers(1)
-    problem = run(training.problem_for(made, linear, workers))
+    with Workers(1) as workers:
+        problem = run(training.problem_for(made, linear, workers))
     literal = _literal_seconds(problem)
     if literal is not None:
         yield Figure(
             "ADMM: epoch of tests/reference.py / ours", float(literal / epoch), "×", least=400
         )
     plain = seconds(lambda: _batched_epoch(problem)) * problem.count / (4 * _FEW)
-    workers.close()
     yield Figure("ADMM: epoch in batched NumPy / ours", plain / epoch, "×", least=8)
     yield from _kernel(made, float(epoch), threads)
     yield from _direct(made, steps, whole, threads)
 
 
 def _kernel(made: Dataset, epoch: float, threads: int | None) -> Iterator[Figure]:
-    settings = TrainingSettings(
-        method="kernel-isca", kernel="rbf", gamma=10.0, epochs=25
-    )  # nearly full rank
-    workers = Workers(threads)
-    prepared = seconds(lambda: run(training.problem_for(made, settings, workers)))
-    width = run(training.problem_for(made, settings, workers)).width
-    workers.close()
+    # With this γ the kernels have nearly full rank.
+    settings = TrainingSettings(method="kernel-isca", kernel="rbf", gamma=10.0, epochs=25)
+    with Workers(threads) as workers:
+        prepared = seconds(lambda: run(training.problem_for(made, settings, workers)))
+        width = run(training.problem_for(made, settings, workers)).width
     yield Figure("kernels: Gram matrices and eigenvectors of all blocks", prepared, "s", most=10)
     steps, _ = _trained(made, settings, threads)
     taken = np.diff([0.0, *(step.seconds for step in steps)])
-    for part, some in (
-        ("first", taken[:5]),
-        ("late", taken[-10:]),
-    ):  # bases get worse conditioned with time
+    # Bases get worse conditioned with time.
+    for part, some in (("first", taken[:5]), ("late", taken[-10:])):
         name = f"kernel ISCA: {part} epoch ({width} coordinates) / linear epoch"
         yield Figure(name, float(np.median(some)) / epoch, "×", most=3.5)
 
@@ -82,9 +78,8 @@ def _direct(
     yield Figure("direct: gradient norm at the end", steps[-1].gradient, "", most=1e-3)
     yield Figure("direct: time to ADMM's objective / 200 epochs", reached / whole, "×", most=1 / 15)
     if importlib.util.find_spec("sklearn") is not None:
-        workers = Workers(1)
-        problem = run(training.problem_for(made, TrainingSettings(), workers))
-        workers.close()
+        with Workers(1) as workers:
+            problem = run(training.problem_for(made, TrainingSettings(), workers))
         loop = seconds(lambda: _sklearn_loop(problem)) * problem.count / (4 * _FEW)
         yield Figure(
             "scikit-learn PCA in a loop / direct to ADMM's objective", loop / reached, "×", least=1
@@ -96,7 +91,8 @@ def measure_growth(threads: int | None) -> Iterator[Figure]:
     """Fit the exponent of time against pixels and against pictures; 1 is linear."""
     reference = np.tile(image.read(samples.resolve("sample:camera")), (2, 2))
     for solver in ("admm", "direct"):
-        by_pixels, by_images = [], []
+        by_pixels = []
+        by_images = []
         for side in (256, 512, 1024):
             by_pixels.append(
                 (side * side, _per_epoch(reference[:side, :side], 31, solver, threads))
@@ -128,33 +124,36 @@ def _exponent(points: list[tuple[int, float]]) -> float:
 def _trained(
     made: Dataset, settings: TrainingSettings, threads: int | None
 ) -> tuple[list[Step], float]:
-    """Train; gives the steps and the seconds that the solver itself took."""
+    """Train; return the steps and the seconds that the solver itself took."""
     steps: list[Step] = []
-    run(
-        training.train(made, settings, threads),
-        lambda r: steps.append(r) if isinstance(r, Step) else None,
-    )
+
+    def collect(report: object) -> None:
+        if isinstance(report, Step):
+            steps.append(report)
+
+    run(training.train(made, settings, threads), collect)
     return steps, steps[-1].seconds
 
 
 def _literal_seconds(problem: Problem) -> float | None:
-    """Time an epoch of the literal reference on a few blocks, scaled up; None outside a source tree."""
+    """Return the seconds of an epoch of the literal reference, or None outside a source tree."""
     path = Path(__file__).parents[2] / "tests" / "reference.py"
     spec = importlib.util.spec_from_file_location("isca_reference", path)
     if not path.exists() or spec is None or spec.loader is None:
         return None
     reference = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(reference)
-    state = admm.start(problem, TrainingSettings())
-    few = (
+    state = admm.random_start(problem, TrainingSettings())
+    x, u, v, j = (
         part[:_FEW].astype(np.float64) for part in (problem.coordinates, state.u, state.v, state.j)
     )
-    return seconds(lambda: reference.isca_epochs(*few, 1.0, 0.1, 1)) * problem.count / _FEW
+    taken = seconds(lambda: reference.isca_epochs(x, u, v, j, 1.0, 0.1, 1))
+    return taken * problem.count / _FEW
 
 
 def _batched_epoch(problem: Problem) -> None:
     few = 4 * _FEW
-    state = admm.start(problem, TrainingSettings())
+    state = admm.random_start(problem, TrainingSettings())
     begin = (state.u[:few], state.v[:few], state.j[:few])
     ones = np.ones((few, problem.width), problem.dtype)
     numpy_epochs.admm_epoch(

@@ -13,16 +13,19 @@ from isca_gui.bench.figure import Figure
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_TIMES = 5  # the best counts: other programs only ever make it longer
+# The best of so many counts: other programs only ever make it longer.
+_TIMES = 5
 _READY = b"ready\n"
 _TELL = "import os; os.write(1, b'ready\\n'); os._exit(0)"
 _BARE = f"import PySide6.QtWidgets, numpy, scipy; {_TELL}"
-# Usable: shown, painted, and with the first picture in it. Nothing of the user's settings is read or written.
+# Usable: shown, painted, and with the first picture in it. Nothing of the user's settings is read
+# or written.
 _WINDOW = f"""
 import tempfile
 from pathlib import Path
-from isca_gui import app, theme
-from isca_gui.preferences import Preferences
+from isca_gui import app
+from isca_gui.session.preferences import Preferences
+from isca_gui.widgets import theme
 from PySide6.QtCore import QEventLoop
 application = app.make_application()
 theme.apply("light")
@@ -39,22 +42,23 @@ application.processEvents()
 
 def measure(threads: int | None) -> Iterator[Figure]:
     """Time both from the start of the process, without a screen."""
-    bare, window = (min(_seconds(code) for _ in range(_TIMES)) for code in (_BARE, _WINDOW))
+    bare = min(_seconds(_BARE) for _ in range(_TIMES))
+    window = min(_seconds(_WINDOW) for _ in range(_TIMES))
     yield Figure("window: bare import of PySide6, NumPy and SciPy", bare, "s")
     yield Figure("window: start to a usable window", window, "s", most=2.5)
     yield Figure("window: start / bare import", window / bare, "×")
 
 
 def _seconds(code: str) -> float:
-    """Give the seconds until a new Python has done something."""
-    words = {"QT_QPA_PLATFORM": "offscreen", "QT_LOGGING_RULES": "*=false"}
+    """Return the seconds until a new Python process says that it is ready."""
+    headless = {"QT_QPA_PLATFORM": "offscreen", "QT_LOGGING_RULES": "*=false"}
     start = time.perf_counter()
     with subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, env={**os.environ, **words}
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, env={**os.environ, **headless}
     ) as child:
         assert child.stdout is not None
-        said = child.stdout.readline()
+        line = child.stdout.readline()
         took = time.perf_counter() - start
-    if said != _READY:
-        raise RuntimeError("the window could not be opened; python -m isca_gui says why")
+    if line != _READY:
+        raise RuntimeError("the window could not be opened; run python -m isca_gui to see why")
     return took

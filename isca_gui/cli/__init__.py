@@ -47,7 +47,7 @@ STOPPED = 130
 # The errors are listed by name, because importing them all would load the solvers.
 _EXIT_CODES = {
     "isca_gui.core.settings.SettingsError": WRONG_USE,
-    "isca_gui.core.solvers.steps.Cancelled": STOPPED,
+    "isca_gui.core.progress.Cancelled": STOPPED,
     "isca_gui.core.model.model_file.ModelFileError": FAILED,
     "isca_gui.core.comparison.pair.ComparisonError": FAILED,
     "isca_gui.core.comparison.trees.ForestError": FAILED,

@@ -1,6 +1,7 @@
 """`isca demo`: the whole program on a sample picture, with a report.
 
-The sample is distorted in six ways, models are trained on the copies, and new pictures recognised.
+Three copies of the sample are compared with it. Then the method is shown: the sample is distorted
+in six ways, models are trained on that, and new pictures recognised.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from isca_gui.core.progress import Progress
     from isca_gui.core.settings import TrainingSettings
 
+# What is done to the copies that are compared.
+_QUALITY = 60
+_DARKER = 20
+_BLUR = 1.5
 # MSE levels of the pictures that are shown and saved.
 LEVELS = (100.0, 300.0, 900.0)
 # Distortions and MSE levels of the pictures to recognise, none of which is in the training set.
@@ -40,10 +45,10 @@ _METHODS: dict[str, dict[str, Any]] = {
 _DATASET = "dataset"
 _REPORT = "report.html"
 _STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
-figure { display: inline-block; margin: 0 1rem 1rem 0; width: 18rem; vertical-align: top; }
-th, td { text-align: left; padding-right: 2rem; }
-img { width: 100%; display: block; } figcaption { font-size: .9rem; color: #555; }
+h1 { font-size: 1.8rem; } h2 { font-size: 1.4rem; margin-top: 3rem; }
+.shown { display: inline-block; margin: 0 1rem 1rem 0; width: 18rem; vertical-align: top; }
+.wide { margin: 0 0 2rem; }
+img { width: 100%; display: block; }
 """
 
 
@@ -80,6 +85,7 @@ def demonstrate(
     from isca_gui.core.storage import files
 
     _check_target(folder)
+    compared = yield from _compare(image.read_colour(samples.resolve(name)))
     reference = image.read(samples.resolve(name))
     shown = yield from dataset.generate(reference, DatasetSpec(levels=LEVELS))
     # The models need levels closer to each other than those shown.
@@ -91,7 +97,8 @@ def demonstrate(
     try:
         with files.replacing_folder(folder) as temporary:
             saved = yield from dataset_folder.save(shown, temporary / _DATASET)
-            page = _page(shown, models, answers, name, _mark(saved))
+            method = _method(shown, models, name)
+            page = _page(name, _mark(saved), f"{compared}{method}{answers}")
             files.write_text(temporary / _REPORT, page)
     except OSError as error:
         raise DatasetError(f"Cannot write folder '{folder}': {error.strerror or error}.") from error
@@ -126,24 +133,68 @@ def _mark(data: Path) -> str:
     return f"ISCA Studio demonstration {hashlib.sha256(description).hexdigest()}"
 
 
+def _compare(reference: NDArray[np.float32]) -> Generator[Progress, None, str]:
+    """Compare copies made in memory with the sample; return the answers as HTML."""
+    from isca_gui.core.comparison import report
+    from isca_gui.core.comparison.batch import CopyResult
+    from isca_gui.core.comparison.compare import compare
+    from isca_gui.core.progress import Progress
+
+    copies = _copies(reference)
+    sections = ""
+    for index, (title, copy) in enumerate(copies.items()):
+        yield Progress(index, len(copies), "comparing")
+        found = compare(reference, copy)
+        sections += report.section(
+            CopyResult(title, found, reference=reference, copy=copy), heading="h3"
+        )
+    return (
+        "<h2>What was done to a copy?</h2><p>Three copies were made of the picture. The program "
+        "was given their pixels and the picture itself, nothing else, and was not trained on it. "
+        "<code>isca compare</code> does the same with your files.</p>"
+        f"{sections}<p><small>{report.NOTES}</small></p>"
+    )
+
+
+def _copies(reference: NDArray[np.float32]) -> dict[str, NDArray[np.float32]]:
+    """Return copies of a picture with 8 bits, by what was done to them."""
+    import numpy as np
+    from scipy import ndimage
+
+    from isca_gui.core.comparison.proof import through_jpeg
+
+    grey_levels = reference * np.float32(255)
+    sigmas = (_BLUR, _BLUR, 0)[: reference.ndim]
+    made = {
+        f"Saved as JPEG with quality {_QUALITY}": through_jpeg(grey_levels, _QUALITY),
+        f"Darker by {_DARKER} grey levels": grey_levels - _DARKER,
+        f"Blurred, σ = {_BLUR:g} pixels": ndimage.gaussian_filter(grey_levels, sigmas),
+    }
+    return {
+        title: np.clip(np.rint(copy), 0, 255).astype(np.float32) / np.float32(255)
+        for title, copy in made.items()
+    }
+
+
 def _train(
     dataset: Dataset, title: str, settings: TrainingSettings
 ) -> Generator[Progress, None, Model]:
     """Train a model and report each epoch as progress."""
     from isca_gui.core.model import training
-    from isca_gui.core.progress import Progress
+    from isca_gui.core.progress import Progress, relay
     from isca_gui.core.solvers.steps import Step
 
     task = training.train(dataset, settings)
     epochs = settings.resolved().epochs or 1
-    while True:
-        try:
-            report = next(task)
-        except StopIteration as end:
-            model: Model = end.value
-            return model
+    epoch = 0
+
+    def whole_epochs(report: object) -> Progress:
+        nonlocal epoch
         if isinstance(report, Step):
-            yield Progress(report.epoch, epochs, f"training {title}")
+            epoch = report.epoch
+        return Progress(epoch, epochs, f"training {title}")
+
+    return (yield from relay(task, whole_epochs))
 
 
 def _recognise(reference: NDArray[np.float32], model: Model) -> Generator[Progress, None, str]:
@@ -163,7 +214,7 @@ def _recognise(reference: NDArray[np.float32], model: Model) -> Generator[Progre
         caption = f"Actual: {title(kind)}, MSE {level:g}. Verdict: {found.verdict.sentence}"
         figures += _figure(vote_map_image.draw(found, test), caption, wide=True)
     return (
-        "<h2>What was done to these pictures?</h2><p>None of them is a training picture. Each "
+        "<h2>What the blocks vote for</h2><p>None of them is a training picture. Each "
         "block votes for the distortion that it resembles most, shown by colour, pattern and "
         f"letter. The more opaque a block is, the more certain is its vote.</p>{figures}"
     )
@@ -172,8 +223,33 @@ def _recognise(reference: NDArray[np.float32], model: Model) -> Generator[Progre
 # --- the report ----------------------------------------------------------------------------------
 
 
-def _page(dataset: Dataset, models: dict[str, Model], answers: str, name: str, mark: str) -> str:
+def _page(name: str, mark: str, content: str) -> str:
     """Return the report.
+
+    Parameters
+    ----------
+    name
+        The name of the sample picture.
+    mark
+        The text by which a later demonstration knows that it may replace this one.
+    content
+        The HTML of all sections.
+    """
+    from isca_gui.core.comparison import report
+
+    title = f"ISCA Studio: a demonstration with {html.escape(name)}"
+    return (
+        "<!doctype html><html lang=en><meta charset='utf-8'>"
+        f"<meta name=generator content='{mark}'>"
+        "<meta name=viewport content='width=device-width, initial-scale=1'>"
+        f"<title>{title}</title>"
+        f"<style>{report.PAGE_STYLE}{report.SECTION_STYLE}{_STYLE}</style>"
+        f"<h1>{title}</h1>{content}</html>\n"
+    )
+
+
+def _method(dataset: Dataset, models: dict[str, Model], name: str) -> str:
+    """Return the sections on the method: the dataset, and what the models have learned of it.
 
     Parameters
     ----------
@@ -181,12 +257,8 @@ def _page(dataset: Dataset, models: dict[str, Model], answers: str, name: str, m
         The pictures to show.
     models
         A trained model for each method, by its title.
-    answers
-        The HTML of the recognised pictures.
     name
         The name of the sample picture.
-    mark
-        The text by which a later demonstration knows that it may replace this one.
     """
     from isca_gui.core.distortion.distortions import DISTORTIONS
 
@@ -195,19 +267,17 @@ def _page(dataset: Dataset, models: dict[str, Model], answers: str, name: str, m
         row = DISTORTIONS[label]
         title = html.escape(f"{row.letter} – {row.title}")
         kind = "structural" if row.structural else "not structural"
-        sections += f"<h2>{title}</h2><p>{html.escape(row.sentence)} ({kind})</p>"
+        sections += f"<h3>{title}</h3><p>{html.escape(row.sentence)} ({kind})</p>"
         for index, found in enumerate(dataset.labels):
             if found == label:
                 sections += _dataset_figure(dataset, index)
     return (
-        f"<!doctype html><html lang=en><meta charset='utf-8'><meta name=generator content='{mark}'>"
-        f"<title>ISCA Studio: {html.escape(name)}</title>"
-        f"<style>{_STYLE}</style><h1>Six distortions with the same error</h1>"
-        f"<p>{html.escape(name)}, distorted in six ways to the same mean squared errors (MSE). "
+        "<h2>Six distortions with the same error</h2>"
+        "<p>What follows is the method of the paper, which is trained on the picture. "
+        f"{html.escape(name)} is distorted in six ways to the same mean squared errors (MSE). "
         "Judged by the MSE, the pictures in a column are equally far from the reference. Their "
         "structural similarity (SSIM, 1 = identical) differs, and agrees better with the eye.</p>"
-        f"{_dataset_figure(dataset, 0)}{sections}{_models_section(dataset, models)}{answers}"
-        "</html>\n"
+        f"{_dataset_figure(dataset, 0)}{sections}{_models_section(dataset, models)}"
     )
 
 
@@ -261,8 +331,8 @@ def _figure(picture: NDArray[Any], caption: str, *, wide: bool = False) -> str:
     Image.fromarray(picture).save(stream, "PNG")
     data = base64.b64encode(stream.getvalue()).decode()
     text = html.escape(caption)
-    style = " style='width: 100%'" if wide else ""
+    kind = "wide" if wide else "shown"
     return (
-        f"<figure{style}><img alt='{text}' src='data:image/png;base64,{data}'>"
+        f"<figure class={kind}><img alt='{text}' src='data:image/png;base64,{data}'>"
         f"<figcaption>{text}</figcaption></figure>"
     )

@@ -242,18 +242,17 @@ def parse_methods(text: str) -> list[TrainingSettings]:
 
 def _method_settings(method: str, options: list[str]) -> TrainingSettings:
     """Return the settings of a method with at most one solver and one kernel."""
+    from isca_gui.core.methods import METHODS
     from isca_gui.core.settings import SOLVERS, SettingsError, TrainingSettings
     from isca_gui.core.solvers.kernels import KERNELS
 
+    # An unknown method is refused here.
+    TrainingSettings(method)
     given = {"method": method}
     for option in options:
-        if option in SOLVERS:
-            name = "solver"
-            fits = method.endswith("isca")
-        else:
-            name = "kernel"
-            fits = method.startswith("kernel-") and option in KERNELS
-        if name in given or not fits:
+        name = "solver" if option in SOLVERS else "kernel"
+        fits = name not in METHODS[method].unused_fields
+        if name in given or not fits or option not in (*SOLVERS, *KERNELS):
             raise SettingsError(
                 f"'{option}' is not a solver or kernel of '{method}', or is one too many "
                 f"(in '{':'.join([method, *options])}')"
@@ -328,7 +327,7 @@ def table(rows: Sequence[Row]) -> str:
         values["seconds"] = round(row.seconds, 3)
         if not row.settings.uses_kernel:
             values["kernel"] = None
-        if not row.settings.method.endswith("isca"):
+        if not row.settings.iterative:
             values["solver"] = None
         cells = [values.get(column) for column in COLUMNS]
         # Only NaN differs from itself.

@@ -49,8 +49,6 @@ OPTIONS: tuple[tuple[str, str, Callable[[str], object], str], ...] = (
     ("seed", "seed", _integer, "random seed of the starting basis (default: 0)"),
 )  # fmt: skip
 _METAVARS: dict[object, str] = {str: "NAME", _integer: "N", _number: "X"}
-_KERNEL_FIELDS = {"kernel", "gamma", "coef0", "degree", "metric"}
-_METHODS_WITH_EPOCHS = ("isca", "kernel-isca")
 # Some shells and wrappers deliver one Ctrl-C twice; within this many seconds it counts once.
 _SAME_KEY = 0.3
 
@@ -151,7 +149,7 @@ def summary(path: str | os.PathLike[str], model: Model) -> dict[str, object]:
     return {
         "file": os.fspath(path),
         "method": settings.method,
-        "solver": settings.solver if settings.method in _METHODS_WITH_EPOCHS else None,
+        "solver": settings.solver if settings.iterative else None,
         "kernel": settings.kernel if settings.uses_kernel else None,
         "settings": vars(settings),
         "end": model.end,
@@ -225,6 +223,7 @@ def _free_target(args: argparse.Namespace) -> str:
 
 def _settings(args: argparse.Namespace, resumed: Model | None) -> TrainingSettings:
     """Return the given settings; the others are those of the resumed model, or the paper's."""
+    from isca_gui.core.methods import KERNEL_FIELDS
     from isca_gui.core.settings import SettingsError, TrainingSettings
 
     given = {field: getattr(args, field) for _, field, _, _ in OPTIONS}
@@ -232,7 +231,7 @@ def _settings(args: argparse.Namespace, resumed: Model | None) -> TrainingSettin
     start = resumed.settings if resumed else TrainingSettings()
     settings = replace(start, **given).resolved()
     if not settings.uses_kernel:
-        useless = sorted(_KERNEL_FIELDS & set(given))
+        useless = sorted(KERNEL_FIELDS & set(given))
         if args.compact:
             useless.append("compact")
         if useless:
@@ -271,7 +270,7 @@ def _print_result(args: argparse.Namespace, model: Model) -> None:
         print(f"to continue: {_command_to_continue(args)}")
         return
     parts = [settings.method]
-    if settings.method in _METHODS_WITH_EPOCHS:
+    if settings.iterative:
         verb = "converged after" if model.end == "converged" else "ran"
         parts.append(f"{verb} {_epochs(model.state.epoch)}")
     if model.steps:
@@ -345,42 +344,43 @@ def run_training(
     quiet
         Whether to show no progress.
     """
+    from isca_gui.core.progress import run
+
     pace = Pace(settings)
     has_told = False
     display = progress_bar.status_display("train", total=pace.total, quiet=quiet)
     with display as show, contextlib.closing(task):
         # Shown before the first report, because compiling the solver can take a while.
         show(str(pace), pace.done, stage=pace.started)
-        try:
-            report = next(task)
-            while True:
-                pace.update(report)
-                show(str(pace), pace.done, stage=pace.started)
-                if stop.asked and not has_told:
-                    has_told = True
-                    printing.print_message(
-                        "train: stopping; press Ctrl-C again to quit without saving"
-                    )
-                report = task.send(stop.asked)
-        except StopIteration as end:
-            model: Model = end.value
-            return model
+
+        def on_report(report: Step | Progress) -> bool:
+            nonlocal has_told
+            pace.update(report)
+            show(str(pace), pace.done, stage=pace.started)
+            if stop.asked and not has_told:
+                has_told = True
+                printing.print_message("train: stopping; press Ctrl-C again to quit without saving")
+            return stop.asked
+
+        return run(task, on_report)
 
 
 def unless_stopped(
     task: Generator[Progress, None, Model], model: Model, stop: StopAndKeep
 ) -> Generator[Progress, None, Model]:
     """Run a task that turns the model into another one; if stopped, return the model unchanged."""
-    with contextlib.closing(task):
-        while not stop.asked:
-            try:
-                report = next(task)
-            except StopIteration as end:
-                changed: Model = end.value
-                return changed
-            yield report
-    printing.print_message("train: stopping; the model is saved as it is")
-    return model
+    from isca_gui.core.progress import Cancelled, relay
+
+    def unless_asked(report: Progress) -> Progress:
+        if stop.asked:
+            raise Cancelled("Stopped while the model was being turned into another one.")
+        return report
+
+    try:
+        return (yield from relay(task, unless_asked))
+    except Cancelled:
+        printing.print_message("train: stopping; the model is saved as it is")
+        return model
 
 
 class Pace:
@@ -391,7 +391,7 @@ class Pace:
 
     def __init__(self, settings: TrainingSettings) -> None:
         resolved = settings.resolved()
-        self._has_epochs = settings.method in _METHODS_WITH_EPOCHS
+        self._has_epochs = settings.iterative
         self.total = 1
         self._first_stage = f"computing {settings.method}"
         if self._has_epochs:

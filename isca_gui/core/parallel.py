@@ -1,37 +1,31 @@
-"""Share out pieces of work to threads, with a place to stop every few hundredths of a second."""
+"""Share work out to threads, with a place to stop every few hundredths of a second."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from collections import deque
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from isca_gui.core.progress import Cancelled, Progress
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    Answer = TypeVar("Answer")
+    Item = TypeVar("Item")
+    Result = TypeVar("Result")
 
-_TICK = 0.03  # seconds between two places to stop
-
-
-@dataclass(frozen=True)
-class Tick:
-    """A sign of life within an epoch; whoever drives the task may answer it with True to stop.
-
-    `what` says what is done beside the epochs, such as describing the pictures at the end.
-    """
-
-    done: int
-    total: int
-    what: str = ""
+# Seconds between two places to stop.
+_INTERVAL = 0.03
+# Results per thread that `Workers.stream` prepares before they are taken.
+_AHEAD = 2
 
 
 def ranges(count: int, size: int) -> Iterator[tuple[int, int]]:
@@ -40,54 +34,110 @@ def ranges(count: int, size: int) -> Iterator[tuple[int, int]]:
         yield low, min(low + size, count)
 
 
-def in_background(work: Callable[[], Answer]) -> Future[Answer]:
-    """Do what cannot be interrupted in a thread that is left to itself by whoever stops waiting."""
-    answer: Future[Answer] = Future()
+def in_background(work: Callable[[], Result]) -> Generator[Progress, bool | None, Result]:
+    """Do in a thread what cannot be interrupted; asked to stop, leave the thread to itself."""
+    future: Future[Result] = Future()
 
     def settle() -> None:
         try:
-            answer.set_result(work())
+            future.set_result(work())
         except Exception as error:  # noqa: BLE001 - handed on to whoever waits
-            answer.set_exception(error)
+            future.set_exception(error)
 
+    # A thread of a pool would be joined when Python ends; a daemon thread is not.
     threading.Thread(target=settle, daemon=True).start()
-    return answer
+    while wait([future], timeout=_INTERVAL).not_done:
+        if (yield Progress(0, 1)):
+            raise Cancelled("Stopped before the work in the background was done.")
+    return future.result()
 
 
 class Workers:
-    """A pool of threads for one training; BLAS keeps to one thread while it is open."""
+    """A pool of threads for one task; BLAS keeps to one thread while the pool is open."""
 
     def __init__(self, threads: int | None = None) -> None:
-        self._pool = ThreadPoolExecutor(threads or os.cpu_count())
+        self._count = threads or os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(self._count)
         self._limits = threadpool_limits(1, "blas")
+        self._reported = time.monotonic()
+        # Compiled loops look at this flag, which a Python object could not be for them.
         self.stop: NDArray[np.uint8] = np.zeros(1, dtype=np.uint8)
-        self._ticked = time.monotonic()
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
-        """End all threads; what they were doing is left."""
+        """End all threads; unfinished work is dropped."""
         self.stop[0] = 1
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._limits.restore_original_limits()
 
     def each(
         self, work: Callable[[int, int], object], count: int, size: int
-    ) -> Generator[Tick, bool | None, bool]:
-        """Call work(low, high) for all pieces of 0 … count; gives False if it was told to stop."""
+    ) -> Generator[Progress, bool | None, None]:
+        """Call work(low, high) for all pieces of 0 … count; asked to stop, raise `Cancelled`."""
         jobs = [self._pool.submit(work, low, high) for low, high in ranges(count, size)]
         pending = set(jobs)
         while pending:
-            _, pending = wait(pending, timeout=_TICK)
-            # Also where nothing is left: many short pieces of work in a row would leave no place to stop.
-            if not pending and time.monotonic() - self._ticked < _TICK:
+            _, pending = wait(pending, timeout=_INTERVAL)
+            # A report is due even when nothing is pending: many short calls of `each` in a row
+            # would otherwise leave no place to stop.
+            if not pending and time.monotonic() - self._reported < _INTERVAL:
                 break
-            stop = yield Tick(len(jobs) - len(pending), len(jobs))
-            self._ticked = time.monotonic()
+            stop = yield Progress(len(jobs) - len(pending), len(jobs))
+            self._reported = time.monotonic()
             if stop:
                 self.stop[0] = 1
                 for job in pending:
                     job.cancel()
                 wait(pending)
-                return False
+                raise Cancelled("Stopped before the work was done.")
         for job in jobs:
             job.result()
-        return True
+
+    def collect(
+        self, work: Callable[[Item], Result], items: Sequence[Item], what: str
+    ) -> Generator[Progress, object, list[Result]]:
+        """Return work(item) for all items, in their order; the reports say `what` is being done.
+
+        There is a report for every item that is done, and one when none was done for a while.
+        """
+        jobs = [self._pool.submit(work, item) for item in items]
+        pending = set(jobs)
+        done = 0
+        yield Progress(done, len(jobs), what)
+        while pending:
+            finished, pending = wait(pending, timeout=_INTERVAL, return_when=FIRST_COMPLETED)
+            if not finished:
+                yield Progress(done, len(jobs), what)
+            for _ in finished:
+                done += 1
+                yield Progress(done, len(jobs), what)
+        return [job.result() for job in jobs]
+
+    def stream(
+        self, work: Callable[[Item], Result], items: Iterable[Item]
+    ) -> Generator[Result, None, None]:
+        """Yield work(item) for all items, in their order, as the results are asked for.
+
+        No more than two items per thread are worked on or wait to be taken, so a slow consumer
+        does not fill the memory.
+        """
+        waiting: deque[Future[Result]] = deque()
+        for item in items:
+            waiting.append(self._pool.submit(work, item))
+            if len(waiting) >= _AHEAD * self._count:
+                yield _taken(waiting)
+        while waiting:
+            yield _taken(waiting)
+
+
+def _taken(waiting: deque[Future[Result]]) -> Result:
+    """Wait for the first result; in short pieces, so that a signal is seen in between."""
+    first = waiting.popleft()
+    while wait([first], timeout=_INTERVAL).not_done:
+        pass
+    return first.result()

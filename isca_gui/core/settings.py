@@ -4,29 +4,48 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from isca_gui.core.distortion.distortions import DISTORTIONS, TABLE
+from isca_gui.core.methods import METHODS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 HIGHEST_MSE = 255.0**2
 MOST_LEVELS = 10_000
-
-
-class SettingsError(ValueError):
-    """A setting has a value that makes no sense; the message says which, and what it may be."""
-
-
-METHODS = {
-    "isca": "Image structural component analysis: the paper's method",
-    "kernel-isca": "The same in the feature space of a kernel",
-    "pca": "Principal component analysis of every block",
-    "kernel-pca": "Principal component analysis in the feature space of a kernel",
-    "random": "A random subspace: what any method must beat",
-}
 SOLVERS = ("admm", "direct")
 METRICS = ("published", "natural")
 PRECISIONS = ("float32", "float64")
-_PAPER_EPOCHS = {"isca": 200, "kernel-isca": 100}
-_PAPER_RHO = {"isca": 1.0, "kernel-isca": 0.1}
+PAPER_LEVELS = tuple(float(level) for level in range(45, 901, 45))
+
+# What the direct solver takes where the settings leave it open.
+_DIRECT_ITERATIONS = 200
+_DIRECT_TOLERANCE = 1e-3
+
+# The least and the largest value of each number.
+_LIMITS = {
+    "epochs": (1, 1_000_000),
+    "rho": (1e-6, 1e6),
+    "eta": (1e-9, 1e3),
+    "tolerance": (0, 1),
+    "gamma": (1e-9, 1e9),
+    "coef0": (-1e6, 1e6),
+    "degree": (1, 10),
+    "keep_every": (0, 1_000_000),
+}
+
+
+class SettingsError(ValueError):
+    """A setting has an impossible value; the message says which, and what it may be.
+
+    `field` names the setting, such as `components` or `levels`; it is empty where none is to blame
+    alone.
+    """
+
+    def __init__(self, message: str, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
 
 
 @dataclass(frozen=True)
@@ -53,56 +72,68 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         from isca_gui.core.solvers.kernels import KERNELS
 
-        for name, choices in (
-            *(("method", METHODS), ("solver", SOLVERS), ("kernel", KERNELS)),
-            *(("metric", METRICS), ("precision", PRECISIONS)),
-        ):
-            if getattr(self, name) not in choices:
-                raise SettingsError(
-                    f"{name} is one of {', '.join(choices)}, not '{getattr(self, name)}'"
-                )
+        _check_choice("method", self.method, METHODS)
+        _check_choice("solver", self.solver, SOLVERS)
+        _check_choice("kernel", self.kernel, KERNELS)
+        _check_choice("metric", self.metric, METRICS)
+        _check_choice("precision", self.precision, PRECISIONS)
         if not 2 <= self.block <= 64:
-            raise SettingsError(f"the block side is 2 to 64 pixels, not {self.block}")
+            raise SettingsError(
+                f"the block side must be 2 to 64 pixels, not {self.block}", field="block"
+            )
         if not 1 <= self.components <= self.block**2:
             raise SettingsError(
-                f"components are 1 to {self.block**2} (pixels in a block), not {self.components}"
+                f"components must be 1 to {self.block**2} (pixels in a block), "
+                f"not {self.components}",
+                field="components",
             )
-        for name, low, high in _LIMITS:
-            value = getattr(self, name)
-            if value is not None and not low <= value <= high:  # nor is what is no number
-                shown = f"{value:g}" if isinstance(value, float) else str(value)[:20]
-                raise SettingsError(f"{name} lies between {low:g} and {high:g}, not at {shown}")
+        for name in _LIMITS:
+            _check_number(name, getattr(self, name))
         check_seed(self.seed)
 
     def resolved(self) -> TrainingSettings:
-        """Fill in the paper's values for the method."""
-        direct = self.solver == "direct"
+        """Return the settings with the paper's values for the method filled in."""
+        method = METHODS[self.method]
+        epochs = method.epochs
+        tolerance = 0.0
+        if self.solver == "direct":
+            epochs = _DIRECT_ITERATIONS
+            tolerance = _DIRECT_TOLERANCE
+        if self.tolerance is not None:
+            tolerance = self.tolerance
         return replace(
             self,
-            epochs=self.epochs or (200 if direct else _PAPER_EPOCHS.get(self.method, 1)),
-            rho=self.rho or _PAPER_RHO.get(self.method, 1.0),
-            tolerance=self.tolerance if self.tolerance is not None else (1e-3 if direct else 0.0),
+            epochs=self.epochs or epochs,
+            rho=self.rho or method.rho,
+            tolerance=tolerance,
             gamma=self.gamma or 1.0 / self.block**2,
         )
 
     @property
     def uses_kernel(self) -> bool:
         """Whether the method works in a kernel's feature space."""
-        return self.method.startswith("kernel-")
+        return METHODS[self.method].uses_kernel
+
+    @property
+    def iterative(self) -> bool:
+        """Whether the method is solved in epochs, by a solver."""
+        return METHODS[self.method].iterative
 
 
-_LIMITS = (
-    ("epochs", 1, 1_000_000),
-    ("rho", 1e-6, 1e6),
-    ("eta", 1e-9, 1e3),
-    ("tolerance", 0, 1),
-    ("gamma", 1e-9, 1e9),
-    ("coef0", -1e6, 1e6),
-    ("degree", 1, 10),
-    ("keep_every", 0, 1_000_000),
-)
+def _check_choice(name: str, value: str, choices: Collection[str]) -> None:
+    """Refuse a value that is not among the choices."""
+    if value not in choices:
+        known = ", ".join(choices)
+        raise SettingsError(f"{name} must be one of {known}, not '{value}'", field=name)
 
-PAPER_LEVELS = tuple(float(level) for level in range(45, 901, 45))
+
+def _check_number(name: str, value: float | None) -> None:
+    """Refuse a number outside its limits; NaN is never within them."""
+    low, high = _LIMITS[name]
+    if value is None or low <= value <= high:
+        return
+    shown = f"{value:g}" if isinstance(value, float) else str(value)[:20]
+    raise SettingsError(f"{name} must be between {low:g} and {high:g}, not {shown}", field=name)
 
 
 @dataclass(frozen=True)
@@ -115,19 +146,29 @@ class DatasetSpec:
 
     def __post_init__(self) -> None:
         if not self.kinds or not self.levels:
-            raise SettingsError("a dataset needs at least one kind of distortion and one MSE level")
+            raise SettingsError(
+                "a dataset needs at least one kind of distortion and one MSE level",
+                field="levels" if self.kinds else "kinds",
+            )
         if len(self.levels) > MOST_LEVELS:
             raise SettingsError(
-                f"there are {len(self.levels)} levels; at most {MOST_LEVELS} are made"
+                f"there are {len(self.levels)} levels; at most {MOST_LEVELS} can be made",
+                field="levels",
             )
         for kind in self.kinds:
             check_kind(kind)
         for level in self.levels:
             check_level(level)
-        for what, values in (("kind", self.kinds), ("level", self.levels)):
-            if len(set(values)) < len(values):
-                raise SettingsError(f"a {what} is named twice: {', '.join(map(str, values))}")
+        _check_distinct("kind", self.kinds)
+        _check_distinct("level", self.levels)
         check_seed(self.seed)
+
+
+def _check_distinct(what: str, values: tuple[object, ...]) -> None:
+    """Refuse kinds or levels that are named twice."""
+    if len(set(values)) < len(values):
+        named = ", ".join(map(str, values))
+        raise SettingsError(f"a {what} is named twice: {named}", field=f"{what}s")
 
 
 def check_kind(kind: str) -> None:
@@ -136,30 +177,37 @@ def check_kind(kind: str) -> None:
     unknown = [name for name in names if name not in DISTORTIONS]
     if unknown:
         raise SettingsError(
-            f"unknown distortion '{unknown[0]}'; there are {', '.join(DISTORTIONS)}"
+            f"unknown distortion '{unknown[0]}'; there are {', '.join(DISTORTIONS)}", field="kinds"
         )
     if len(names) > 2 or len(set(names)) < len(names):
-        raise SettingsError(f"a mixture has two different parts, such as blur+jpeg, not '{kind}'")
+        raise SettingsError(
+            f"a mixture has two different parts, such as blur+jpeg, not '{kind}'", field="kinds"
+        )
 
 
 def check_level(level: float) -> None:
     """Refuse an MSE that no picture can have."""
     if not (math.isfinite(level) and 0 < level <= HIGHEST_MSE):
         raise SettingsError(
-            f"an MSE level lies above 0 and at most at {HIGHEST_MSE:g}, not at {level:g}"
+            f"an MSE level must be above 0 and at most {HIGHEST_MSE:g}, not {level:g}",
+            field="levels",
         )
 
 
 def check_seed(seed: int) -> None:
     """Refuse a seed that a random generator or a file could not hold."""
     if not 0 <= seed < 2**63:
-        raise SettingsError(f"the seed is a whole number from 0 to 2⁶³ − 1, not {seed}")
+        raise SettingsError(
+            f"the seed must be a whole number from 0 to 2⁶³ − 1, not {seed}", field="seed"
+        )
 
 
 def number_text(number: float) -> str:
-    """Write a number as short as can be, so that it is read back as the same number."""
+    """Return the shortest text that is read back as the same number."""
     short = f"{number:g}"
-    return short if float(short) == number else repr(float(number))
+    if float(short) == number:
+        return short
+    return repr(float(number))
 
 
 def parse_levels(text: str) -> tuple[float, ...]:
@@ -169,12 +217,15 @@ def parse_levels(text: str) -> tuple[float, ...]:
             return tuple(float(part) for part in text.split(","))
         start, stop, step = (float(part) for part in text.split(":"))
     except ValueError:
-        raise SettingsError(f"MSE levels are FROM:TO:STEP or a list A,B,C, not '{text}'") from None
+        raise SettingsError(
+            f"MSE levels must be FROM:TO:STEP or a list A,B,C, not '{text}'", field="levels"
+        ) from None
     if not all(map(math.isfinite, (start, stop, step))) or step <= 0 or stop < start:
         raise SettingsError(
-            f"MSE levels FROM:TO:STEP need a step above 0 and FROM up to TO, not '{text}'"
+            f"MSE levels FROM:TO:STEP need a step above 0 and a TO not below FROM, not '{text}'",
+            field="levels",
         )
     steps = (stop - start) / step + 1e-9
     if not steps < MOST_LEVELS:
-        raise SettingsError(f"'{text}' would be more than {MOST_LEVELS} levels")
+        raise SettingsError(f"'{text}' would be more than {MOST_LEVELS} levels", field="levels")
     return tuple(start + step * index for index in range(math.floor(steps) + 1))

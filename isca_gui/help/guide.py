@@ -1,4 +1,4 @@
-"""What helps a newcomer, in one place: help, What's This, start page, tour, and a first mystery."""
+"""Help for newcomers: help pages, What's This, start page, tour, and a first mystery picture."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from isca_gui.help.pages import CONTENTS
 from isca_gui.help.tour import Tour
 from isca_gui.help.whats_this import LINK, explain, link_of
 from isca_gui.jobs.names import JobName
+from isca_gui.widgets.dialogs import SUFFIX
 from isca_gui.widgets.step_frame import DISTORT, RECOGNISE, REFERENCE, TRAIN, describe, next_step
 
 if TYPE_CHECKING:
@@ -20,57 +21,60 @@ if TYPE_CHECKING:
 
     from PySide6.QtGui import QWhatsThisClickedEvent
 
-# Jobs that are the next step of somebody.
-WORK = (JobName.DATASET, JobName.TRAINING, JobName.RECOGNITION)
-_PROJECT = ".iscaproj"
-_ASK = "Click what you want to know about. Esc ends it."
+# Jobs that the user starts from one of the steps; the start page closes when one begins.
+STEP_JOBS = (JobName.DATASET, JobName.TRAINING, JobName.RECOGNITION)
+# A mystery picture can be made only when none of these is running.
+_JOBS_BEFORE_MYSTERY = (JobName.OPEN_PICTURE, JobName.DATASET, JobName.TRAINING)
+_ASK = "Click any control for help. Press Esc to cancel."
 
 
 class Guide(QObject):
-    """Serves the Help menu and the start page of a window."""
+    """Handles the Help menu and the start page of a window."""
 
     def __init__(self, window: Any) -> None:
         super().__init__(window)
         self._window = window
         self.tour = Tour(window)
         self.page = HelpPage()
-        self._step = ""  # that the way to a mystery has come to; empty where nobody asked for one
-        self._before: set[JobName] = set()  # jobs that were at work when the start page was shown
-        self._reference: object = None  # that was there then
+        # The step that a requested mystery has reached; empty if none was requested.
+        self._mystery_step = ""
+        # The jobs that were running, and the reference, when the start page was shown.
+        self._jobs_before: set[JobName] = set()
+        self._reference_before: object = None
 
     def begin(self, keys: Iterable[tuple[str, str]]) -> None:
-        """Fill the help dock and let every control explain itself; `keys` are those of the menus."""
+        """Fill the help dock and set all What's This texts; `keys` are those of the menus."""
         window = self._window
         self.page = HelpPage(keys)
         window.docks["help"].setWidget(self.page)
-        self.page.wished.connect(self.do)
+        self.page.action_requested.connect(self.perform)
         start = self._start_page
-        start.wished.connect(self.do)
-        start.file_wished.connect(self._on_file_wished)
-        self._start.visibilityChanged.connect(self._on_start_shown)  # also by the View menu
+        start.action_requested.connect(self.perform)
+        start.file_requested.connect(self._on_file_requested)
+        self._start.visibilityChanged.connect(self._on_start_shown)
         window.jobs.changed.connect(self._on_jobs_changed)
         window.session.reference_changed.connect(self._on_reference_changed)
-        window.projects.opened.connect(self._give_up)
-        window.projects.begun.connect(self._give_up)
+        window.projects.opened.connect(self._cancel_mystery)
+        window.projects.begun.connect(self._cancel_mystery)
         corner = QToolButton(window)
         corner.setText("?")
         corner.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        describe(corner, "What's this?", "Click this, then what you want to know about (Shift+F1).")
+        describe(corner, "What's this?", "Click this, then any control for help (Shift+F1).")
         corner.clicked.connect(self.whats_this)
         window.menuBar().setCornerWidget(corner)
         explain(window, self.page.pages)
 
-    # --- help -----------------------------------------------------------------------------------------------
+    # --- help -------------------------------------------------------------------------------------
 
     def help_here(self) -> None:
-        """Show the page that explains what has the keyboard."""
+        """Show the page about the control that has the focus."""
         focus = QApplication.focusWidget()
-        outside = (
-            focus is not None
-            and focus.window() is self._window
-            and not self.page.isAncestorOf(focus)
-        )
-        self.open(link_of(focus, self.page.pages) if focus is not None and outside else CONTENTS)
+        link = CONTENTS
+        if focus is not None and focus.window() is self._window:
+            # The help itself needs no explanation.
+            if not self.page.isAncestorOf(focus):
+                link = link_of(focus, self.page.pages)
+        self.open(link)
 
     def contents(self) -> None:
         """Show the contents of the help."""
@@ -83,16 +87,15 @@ class Guide(QObject):
         self.page.browser.setFocus()
 
     def whats_this(self) -> None:
-        """Let the next click explain what it hits."""
-        explain(
-            self._window, self.page.pages
-        )  # what was made or disabled since speaks for itself as well
+        """Show the What's This text of the control that is clicked next."""
+        # Controls may have been made or disabled since the texts were set.
+        explain(self._window, self.page.pages)
         self._window.installEventFilter(self)
         self._window.statusBar().showMessage(_ASK, 6000)
         QWhatsThis.enterWhatsThisMode()
 
     def eventFilter(self, _: QObject, event: QEvent) -> bool:
-        """Follow a link in a What's This text: it arrives here from whatever was asked about."""
+        """Follow a link in a What's This text; the event is passed up from the control."""
         if event.type() == QEvent.Type.Close:
             QWhatsThis.leaveWhatsThisMode()
             QWhatsThis.hideText()
@@ -100,10 +103,11 @@ class Guide(QObject):
             return False
         clicked: QWhatsThisClickedEvent = event  # type: ignore[assignment]
         self.open(clicked.href().removeprefix(LINK))
-        QTimer.singleShot(0, self, QWhatsThis.hideText)  # it would stay over the page
+        # The text would stay in front of the page.
+        QTimer.singleShot(0, self, QWhatsThis.hideText)
         return True
 
-    # --- the start page -------------------------------------------------------------------------------------
+    # --- the start page ---------------------------------------------------------------------------
 
     @property
     def _start(self) -> QDockWidget:
@@ -115,14 +119,14 @@ class Guide(QObject):
         return self._start.widget()
 
     def welcome(self, path: str | None = None) -> None:
-        """Show the start page if the program was never used before and no file was named."""
+        """Show the start page at the very first start, unless a file is opened."""
         if path or self._window.preferences.layout:
-            self.step_aside()
+            self.close_start()
         else:
             self.show_start(focus=False)
 
     def show_start(self, focus: bool = True) -> None:
-        """Show the start page until the next step is taken."""
+        """Show the start page; it closes when the next step is taken."""
         self._start.show()
         self._start.raise_()
         self._on_start_shown(True)
@@ -131,40 +135,42 @@ class Guide(QObject):
 
     def _on_start_shown(self, shown: bool) -> None:
         if shown:
-            window, page = self._window, self._start_page
+            window = self._window
+            page = self._start_page
             page.set_recent([*window.preferences.recent_projects, *window.preferences.recent])
             explain(page, self.page.pages)
-            self._before = {job.name for job in window.jobs.jobs()}
-            self._reference = window.session.reference
+            self._jobs_before = {job.name for job in window.jobs.jobs()}
+            self._reference_before = window.session.reference
 
-    def step_aside(self) -> None:
+    def close_start(self) -> None:
         """Close the start page."""
         if not self._start.isHidden():
             in_front = not self._start.visibleRegion().isEmpty()
             self._start.close()
             if in_front:
-                self._window.bring("pictures")
+                self._window.raise_viewer("pictures")
 
     def _on_jobs_changed(self) -> None:
-        if self._step:
-            QTimer.singleShot(0, self, self._go_on)  # when what has ended is in the session
+        if self._mystery_step:
+            # The result of the job is put into the session only after this signal.
+            QTimer.singleShot(0, self, self._continue_mystery)
         if self._start.isHidden():
             return
         running = {job.name for job in self._window.jobs.jobs()}
-        if (running - self._before).intersection(WORK):
-            self.step_aside()
-        self._before &= running
+        if (running - self._jobs_before).intersection(STEP_JOBS):
+            self.close_start()
+        self._jobs_before &= running
 
     def _on_reference_changed(self) -> None:
-        """Stay while the program opens its first picture; another one was chosen by somebody."""
-        if self._reference is not None:
-            self.step_aside()
-        self._reference = self._window.session.reference
+        """Close the start page, unless this is the picture that the program opens by itself."""
+        if self._reference_before is not None:
+            self.close_start()
+        self._reference_before = self._window.session.reference
 
-    def do(self, name: str) -> None:
-        """Do what a card or a link asks for."""
+    def perform(self, name: str) -> None:
+        """Run the action of a card or link; an unknown one does nothing."""
         window = self._window
-        works: dict[str, Callable[[], object]] = {
+        actions: dict[str, Callable[[], object]] = {
             "sample": self._begin_with_sample,
             "open": window.reference_panel.choose,
             "tour": self.take_tour,
@@ -173,61 +179,57 @@ class Guide(QObject):
             "help": self.contents,
             "start": self.show_start,
         }
-        if name in works:
-            works[name]()
+        if name in actions:
+            actions[name]()
 
     def take_tour(self) -> None:
-        """Begin the tour."""
-        self.step_aside()
+        """Start the tour."""
+        self.close_start()
         self.tour.start()
 
     def _begin_with_sample(self) -> None:
         window = self._window
         reference = window.session.reference
-        self.step_aside()
+        self.close_start()
         if reference is None or not (reference.path or "").startswith(samples.PREFIX):
             window.menu_actions.open_sample()
         window.dataset_panel.generate_button.setFocus()
 
-    def _on_file_wished(self, path: str) -> None:
+    def _on_file_requested(self, path: str) -> None:
         window = self._window
-        self.step_aside()
-        if path.endswith(_PROJECT):
+        self.close_start()
+        if path.endswith(SUFFIX):
             window.projects.open(path)
         else:
             window.menu_actions.open_picture(path)
 
-    # --- a mystery, from wherever one is --------------------------------------------------------------------
+    # --- a mystery picture ------------------------------------------------------------------------
 
     def mystery(self) -> None:
-        """Make a mystery picture; dataset and model are made first where they are missing."""
-        self.step_aside()
-        self._step = "begun"
-        self._go_on()
+        """Make a mystery picture; a missing dataset or model is made first."""
+        self.close_start()
+        self._mystery_step = "requested"
+        self._continue_mystery()
 
-    def _give_up(self) -> None:
-        """Make no mystery of other work than that for which it was asked."""
-        self._step = ""
+    def _cancel_mystery(self) -> None:
+        """Forget a requested mystery, because another project was opened meanwhile."""
+        self._mystery_step = ""
 
-    def _go_on(self) -> None:
+    def _continue_mystery(self) -> None:
         window = self._window
-        if not self._step or any(
-            window.jobs.running(name) for name in (JobName.OPEN_PICTURE, *WORK[:2])
-        ):
+        running = any(window.jobs.running(name) for name in _JOBS_BEFORE_MYSTERY)
+        if not self._mystery_step or running:
             return
         step = next_step(window.session)
-        works: dict[str, Callable[[], object]] = {
+        if step == self._mystery_step:
+            # The job of this step has ended without a result: it failed or was stopped.
+            self._mystery_step = ""
+            return
+        self._mystery_step = "" if step == RECOGNISE else step
+        actions: dict[str, Callable[[], object]] = {
             REFERENCE: window.menu_actions.open_sample,
             DISTORT: window.menu_actions.generate,
             TRAIN: window.menu_actions.train,
             RECOGNISE: window.recognise_panel.mystery,
         }
-        if (
-            step == self._step or step == RECOGNISE or step not in works
-        ):  # arrived, or stopped on the way
-            stopped, self._step = step == self._step, ""
-            if not stopped and step in works:
-                works[step]()
-            return
-        self._step = step
-        works[step]()
+        actions[step]()

@@ -1,4 +1,4 @@
-"""The help: short pages with a list at the side, links between them, back and forward, and a search."""
+"""The help viewer: pages with links, a list at the side, back and forward, and a search."""
 
 from __future__ import annotations
 
@@ -46,25 +46,30 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QUrl
     from PySide6.QtGui import QResizeEvent, QShowEvent
 
-ACTION = "action"  # links such as action:tour do something instead of leading to a page
+# Links such as action:tour run an action instead of opening a page.
+ACTION = "action"
 _SEARCH = "search:"
-_NARROW = 560  # pixels; below it there is no room for the list, and the contents are a page
+# In a viewer narrower than this, in pixels, the list of pages is hidden.
+_NARROW = 560
 _LIST_WIDTH = 225
+# The space above blocks by heading level; 0 is a paragraph.
+_TOP_MARGINS = {0: 2, 1: 0, 2: 16}
 _NAME = Qt.ItemDataRole.UserRole
 
 
 @dataclass
 class _Place:
-    """Where the reader was: a link, or what was looked for, and how far it was scrolled."""
+    """An entry of the history: a page or a search, and how far it was scrolled."""
 
     link: str
     scrolled: int = 0
 
 
 class HelpPage(QWidget):
-    """Shows the help pages; they are read when they are first seen or asked for."""
+    """Shows the help pages, which are read when they are first needed."""
 
-    wished = Signal(str)  # what a link of the form action:NAME asks for
+    # The name in a link of the form action:NAME.
+    action_requested = Signal(str)
 
     def __init__(self, keys: Iterable[tuple[str, str]] = (), parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -72,22 +77,15 @@ class HelpPage(QWidget):
         self._keys = tuple(keys)
         self._history: list[_Place] = []
         self._at = -1
-        self._items: dict[str, QTreeWidgetItem] = {}  # of the list, by page
+        # The items of the list by the names of their pages.
+        self._items: dict[str, QTreeWidgetItem] = {}
         self.line = QLineEdit(self)
         self.line.setPlaceholderText("Search the help")
         self.line.setClearButtonEnabled(True)
-        describe(
-            self.line, "Search the help", "Type words; the pages that hold all of them are listed."
-        )
-        self.back_button = self._button(
-            "◀", "Back", "The page before this one (Alt+Left).", self.back
-        )
-        self.forward_button = self._button(
-            "▶", "Forward", "The page after it (Alt+Right).", self.forward
-        )
-        self.contents_button = self._button(
-            "Contents", "Contents", "All pages.", lambda: self.open(CONTENTS)
-        )
+        describe(self.line, "Search the help", "List the pages that contain all of these words.")
+        self.back_button = self._button("◀", "Back", "Previous page (Alt+Left).", self.back)
+        self.forward_button = self._button("▶", "Forward", "Next page (Alt+Right).", self.forward)
+        self.contents_button = self._button("Contents", "Contents", "List of all pages.", self.open)
         self.list = _list(self)
         self.browser = _browser(self)
         self._splitter = QSplitter(Qt.Orientation.Horizontal, self)
@@ -130,57 +128,66 @@ class HelpPage(QWidget):
         """The link of the page shown."""
         return self._history[self._at].link if self._history else ""
 
-    # --- going somewhere ------------------------------------------------------------------------------------
+    # --- navigation -------------------------------------------------------------------------------
 
     def open(self, link: str = CONTENTS) -> None:
-        """Show a page, at an anchor if the link has one; an unknown page is the contents."""
+        """Show a page, at an anchor if the link has one; show the contents if it is unknown."""
         name, anchor = split(link)
         page = self.pages.get(name)
-        wanted = f"{name}#{anchor}" if page is not None and anchor in page.anchors else name
-        self._go(wanted if page is not None else CONTENTS)
+        if page is None:
+            self._go(CONTENTS)
+        elif anchor in page.anchors:
+            self._go(f"{name}#{anchor}")
+        else:
+            self._go(name)
 
     def back(self) -> None:
-        """Show the page that was seen before this one."""
+        """Show the previous page."""
         self._step(-1)
 
     def forward(self) -> None:
-        """Show the page that was left by going back."""
+        """Show the page that was left by `back`."""
         self._step(1)
 
     def toPlainText(self) -> str:
-        """Give the words of the page shown."""
+        """Return the text of the current page."""
         return self.browser.toPlainText()
 
     def _go(self, link: str) -> None:
         if link == self.link:
             self._show(self._history[self._at])
             return
-        self._remember()
-        searching = link.startswith(_SEARCH) and self.link.startswith(_SEARCH)
-        del self._history[self._at + (0 if searching else 1) :]  # a longer word is the same search
+        self._remember_scrolling()
+        # Every letter typed is a new search, but only the last one stays in the history.
+        same_search = link.startswith(_SEARCH) and self.link.startswith(_SEARCH)
+        keep = self._at if same_search else self._at + 1
+        del self._history[keep:]
         self._history.append(_Place(link))
         self._at = len(self._history) - 1
         self._show(self._history[self._at])
 
     def _step(self, step: int) -> None:
         if 0 <= self._at + step < len(self._history):
-            self._remember()
+            self._remember_scrolling()
             self._at += step
             self._show(self._history[self._at], again=True)
 
-    def _remember(self) -> None:
+    def _remember_scrolling(self) -> None:
         if self._history:
             self._history[self._at].scrolled = self.browser.verticalScrollBar().value()
 
     def _show(self, place: _Place, again: bool = False) -> None:
-        words = place.link.removeprefix(_SEARCH) if place.link.startswith(_SEARCH) else ""
+        """Show a page or the results of a search; `again` restores how far it was scrolled."""
+        words = ""
+        if place.link.startswith(_SEARCH):
+            words = place.link.removeprefix(_SEARCH)
         name, anchor = split(place.link)
         page = self.pages.get(name)
         if words:
             self.browser.setDocument(_document(self._results(words), self.browser, html_=True))
         elif page is not None:
             self.browser.setDocument(_document(page.text, self.browser, anchor))
-        self._mark(name if not words else "", words)
+        self._select("" if words else name, words)
         bar = self.browser.verticalScrollBar()
         if again and (place.scrolled or not anchor):
             bar.setValue(place.scrolled)
@@ -191,16 +198,17 @@ class HelpPage(QWidget):
         self.back_button.setEnabled(self._at > 0)
         self.forward_button.setEnabled(self._at < len(self._history) - 1)
 
-    # --- the list and the search ----------------------------------------------------------------------------
+    # --- the list and the search ------------------------------------------------------------------
 
-    def _mark(self, name: str, words: str) -> None:
-        """Show in the list, or in the line, how one has come here."""
+    def _select(self, name: str, words: str) -> None:
+        """Select the current page in the list, and show the current search in the line."""
         if words != self.line.text().strip():
             self.line.blockSignals(True)
             self.line.setText(words)
             self.line.blockSignals(False)
         self.list.blockSignals(True)
-        self.list.setCurrentIndex(QModelIndex())  # so that each can be chosen again
+        # Without a selection each page can be chosen again.
+        self.list.setCurrentIndex(QModelIndex())
         if name in self._items:
             self.list.setCurrentItem(self._items[name])
         self.list.blockSignals(False)
@@ -214,12 +222,15 @@ class HelpPage(QWidget):
         if text.strip():
             self._go(f"{_SEARCH}{text.strip()}")
         elif self.link.startswith(_SEARCH):
-            self.back() if self._at > 0 else self.open(CONTENTS)
+            if self._at > 0:
+                self.back()
+            else:
+                self.open(CONTENTS)
 
     def _results(self, words: str) -> str:
         found = self.pages.search(words)
         if not found:
-            return f"<h2>No page holds “{html.escape(words)}”</h2><p>Try a shorter word.</p>"
+            return f"<h2>No page contains “{html.escape(words)}”</h2><p>Try a shorter word.</p>"
         lines = "".join(
             f"<p><a href='{each.page.name}'><b>{html.escape(each.page.title)}</b></a><br>"
             f"{html.escape(each.excerpt)}</p>"
@@ -230,19 +241,19 @@ class HelpPage(QWidget):
 
     def _on_link(self, url: QUrl) -> None:
         if url.scheme() == ACTION:
-            self.wished.emit(url.path())
+            self.action_requested.emit(url.path())
         elif not url.scheme():
             self.open(url.toString())
 
-    # --- looks ----------------------------------------------------------------------------------------------
+    # --- appearance -------------------------------------------------------------------------------
 
     def _button(
-        self, text: str, name: str, sentence: str, work: Callable[[], object]
+        self, text: str, name: str, sentence: str, action: Callable[[], object]
     ) -> QToolButton:
         made = QToolButton(self)
         made.setText(text)
         describe(made, name, sentence)
-        made.clicked.connect(lambda: work())
+        made.clicked.connect(lambda: action())
         return made
 
     def _lay_out(self) -> None:
@@ -254,10 +265,11 @@ class HelpPage(QWidget):
         layout.setContentsMargins(6, 6, 6, 6)
         layout.addLayout(top)
         layout.addWidget(self._splitter, 1)
-        for keys, work in ((QKeySequence.StandardKey.Back, self.back), (_FORWARD, self.forward)):
-            key = QShortcut(QKeySequence(keys), self)
-            key.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-            key.activated.connect(work)
+        keys = QKeySequence.StandardKey
+        for key, action in ((keys.Back, self.back), (keys.Forward, self.forward)):
+            shortcut = QShortcut(QKeySequence(key), self)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(action)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Show the contents at first."""
@@ -266,23 +278,20 @@ class HelpPage(QWidget):
             self.open(CONTENTS)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave the list out where there is no room for it."""
+        """Hide the list in a narrow viewer."""
         super().resizeEvent(event)
         self.list.setVisible(self.width() >= _NARROW)
 
     def changeEvent(self, event: QEvent) -> None:
-        """Take the colours of the theme: a page keeps those it was made with."""
+        """Show the page again in the colours of the new theme, which are part of the document."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and self._history:
-            self._remember()
+            self._remember_scrolling()
             self._show(self._history[self._at], again=True)
 
     def minimumSizeHint(self) -> QSize:
         """Fit into any dock."""
         return QSize(200, 100)
-
-
-_FORWARD = QKeySequence.StandardKey.Forward
 
 
 def _list(parent: QWidget) -> QTreeWidget:
@@ -293,7 +302,7 @@ def _list(parent: QWidget) -> QTreeWidget:
     made.setIndentation(10)
     made.setMinimumWidth(140)
     made.setMaximumWidth(260)
-    describe(made, "Pages of the help", "Choose a page.")
+    describe(made, "Help pages", "Choose a page.")
     return made
 
 
@@ -309,7 +318,7 @@ def _browser(parent: QWidget) -> QTextBrowser:
 def _document(
     text: str, browser: QTextBrowser, marked: str = "", html_: bool = False
 ) -> QTextDocument:
-    """Make a page apart from the browser, which then lays it out once."""
+    """Return a document of a page; made apart from the browser, it is laid out only once."""
     made = QTextDocument(browser)
     made.setDefaultFont(browser.font())
     made.setDocumentMargin(14)
@@ -317,15 +326,15 @@ def _document(
         made.setHtml(text)
     else:
         made.setMarkdown(text)
-        _beautify(made, marked)
+        _format_page(made, marked)
     old = browser.document()
     if old.parent() is browser:
         old.deleteLater()
     return made
 
 
-def _beautify(document: QTextDocument, marked: str) -> None:
-    """Give a page its anchors, and room around headings, lines and tables."""
+def _format_page(document: QTextDocument, marked: str) -> None:
+    """Set the anchors of a page and the spacing of headings, lines and tables."""
     shades = theme.shades()
     cursor = QTextCursor(document)
     cursor.beginEditBlock()
@@ -335,8 +344,12 @@ def _beautify(document: QTextDocument, marked: str) -> None:
         look = QTextBlockFormat()
         level = block.blockFormat().headingLevel()
         inside = cursor.currentTable() is not None
-        look.setTopMargin(0 if inside else {0: 2, 1: 0, 2: 16}.get(level, 12))
-        look.setBottomMargin(0 if inside else 6)
+        if not inside:
+            look.setTopMargin(_TOP_MARGINS.get(level, 12))
+            look.setBottomMargin(6)
+        else:
+            look.setTopMargin(0)
+            look.setBottomMargin(0)
         if _is_code(block):
             # Every line of an example is a block of its own: only the last is followed by a gap.
             look.setTopMargin(0)
@@ -344,11 +357,12 @@ def _beautify(document: QTextDocument, marked: str) -> None:
             look.setLeftMargin(12)
         look.setLineHeight(118, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         cursor.mergeBlockFormat(look)
-        _name_places(cursor, [(block.position(), block.text())] if level else _bold(block), marked)
+        places = [(block.position(), block.text())] if level else _bold(block)
+        _set_anchors(cursor, places, marked)
         block = block.next()
     for frame in document.rootFrame().childFrames():
         if isinstance(frame, QTextTable):
-            _rule(frame, shades)
+            _format_table(frame, shades)
     cursor.endEditBlock()
 
 
@@ -358,7 +372,7 @@ def _is_code(block: QTextBlock) -> bool:
 
 
 def _bold(block: object) -> list[tuple[int, str]]:
-    """Give place and words of all that is bold in a block."""
+    """Return position and text of everything in bold in a block."""
     found = []
     for part in block:  # type: ignore[attr-defined]
         fragment = part.fragment()
@@ -367,8 +381,8 @@ def _bold(block: object) -> list[tuple[int, str]]:
     return found
 
 
-def _name_places(cursor: QTextCursor, places: list[tuple[int, str]], marked: str) -> None:
-    """Give headings and bold words the names that links have for them; mark the one that was asked for."""
+def _set_anchors(cursor: QTextCursor, places: list[tuple[int, str]], marked: str) -> None:
+    """Make headings and bold text the anchors of links, and highlight the anchor `marked`."""
     for place, words in places:
         look = QTextCharFormat()
         look.setAnchor(True)
@@ -380,7 +394,7 @@ def _name_places(cursor: QTextCursor, places: list[tuple[int, str]], marked: str
         cursor.mergeCharFormat(look)
 
 
-def _rule(table: QTextTable, shades: theme.Shades) -> None:
+def _format_table(table: QTextTable, shades: theme.Shades) -> None:
     look = table.format().toTableFormat()
     look.setBorder(1)
     look.setBorderCollapse(True)

@@ -1,4 +1,4 @@
-"""The help pages: Markdown files, what they link to, and a search over them.
+"""The help pages: Markdown files, their links, and a search over them.
 
 The pages about the window lie in `resources/help`; those about commands, JSON keys, file formats
 and the Python API in `resources/reference`. No two pages have the same name, so a page is known by
@@ -18,21 +18,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-CONTENTS = "index"  # the page that names all others, in their order
-KEYS = "keys"
-_KEYS_HERE = "{keys}"  # where the table of the menus' keys belongs
+# The page that lists all others, in their order.
+CONTENTS = "index"
+# Replaced by the table of keyboard shortcuts.
+_KEYS_HERE = "{keys}"
 _FOLDERS = ("help", "reference")
 _CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 _BOLD = re.compile(r"\*\*(.+?)\*\*", re.DOTALL)
 _LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
-_AROUND = 70  # letters on both sides of what was found
+# Characters shown on both sides of a search hit.
+_AROUND = 70
+_MISSING = (
+    "# Help\n\nThe help pages are missing because this installation is incomplete. "
+    "Reinstall the program."
+)
 _MARKUP = re.compile(r"[*`]|^#+ |^\|[-| ]+\|$|^- |\|", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Page:
-    """One page: its name is that of its file, `section` that of the contents."""
+    """One page: its name is that of its file, its section a heading of the contents."""
 
     name: str
     title: str
@@ -41,12 +47,12 @@ class Page:
 
     @functools.cached_property
     def plain(self) -> str:
-        """The words alone, without markup and line ends."""
+        """The text without markup and line breaks."""
         return " ".join(_MARKUP.sub(" ", _LINK.sub(r"\1", self.text)).split())
 
     @functools.cached_property
     def anchors(self) -> frozenset[str]:
-        """The places a link can lead to: headings and all that is bold."""
+        """The places that links can lead to: headings and everything in bold."""
         # A comment in an example begins like a heading.
         text = _CODE.sub("", self.text)
         return frozenset(
@@ -55,23 +61,21 @@ class Page:
 
     @property
     def links(self) -> tuple[str, ...]:
-        """Where the links of the page lead to."""
+        """The targets of the links on the page."""
         return tuple(target for _, target in _LINK.findall(self.text))
 
     @property
     def summary(self) -> str:
-        """The first paragraph below the title, as plain words."""
-        paragraphs = [
-            part for part in self.text.split("\n\n") if not part.lstrip().startswith(("#", "|"))
-        ]
-        return (
-            " ".join(_MARKUP.sub("", _LINK.sub(r"\1", paragraphs[0])).split()) if paragraphs else ""
-        )
+        """The first paragraph below the title, as plain text."""
+        for part in self.text.split("\n\n"):
+            if not part.lstrip().startswith(("#", "|")):
+                return " ".join(_MARKUP.sub("", _LINK.sub(r"\1", part)).split())
+        return ""
 
 
 @dataclass(frozen=True)
 class SearchHit:
-    """A page that holds all words looked for, and what stands around the first of them."""
+    """A page that contains all the words, and the text around the first of them."""
 
     page: Page
     excerpt: str
@@ -90,17 +94,17 @@ class Pages:
         return name in self._pages
 
     def get(self, name: str) -> Page | None:
-        """Give a page by its name."""
+        """Return the page of a name, or None."""
         return self._pages.get(name)
 
     def resolves(self, link: str) -> bool:
-        """Tell whether a link such as `numbers.md#mse` leads somewhere."""
+        """Whether a link such as `numbers.md#mse` leads to a page and an anchor on it."""
         name, anchor = split(link)
         page = self._pages.get(name)
         return page is not None and (not anchor or anchor in page.anchors)
 
     def search(self, text: str) -> list[SearchHit]:
-        """Give the pages that hold all words: first those that have them in their titles."""
+        """Return the pages that contain all words, those with the words in the title first."""
         words = text.lower().split()
         found = []
         for page in self._pages.values():
@@ -109,14 +113,13 @@ class Pages:
                 in_title = sum(word in page.title.lower() for word in words)
                 in_anchors = sum(slug(word) in anchor for word in words for anchor in page.anchors)
                 count = sum(low.count(word) for word in words)
-                found.append(
-                    ((-in_title, -bool(in_anchors), -count), SearchHit(page, _excerpt(page, words)))
-                )
-        return [each for _, each in sorted(found, key=lambda pair: pair[0])]
+                rank = (-in_title, -bool(in_anchors), -count)
+                found.append((rank, SearchHit(page, _excerpt(page, words))))
+        return [hit for _, hit in sorted(found, key=lambda pair: pair[0])]
 
 
 def slug(text: str) -> str:
-    """Give the name that a heading has in a link: `Error at U` is `error-at-u`."""
+    """Return the name of a heading in links: `Error at U` becomes `error-at-u`."""
     return "-".join(re.findall(r"\w+", text.lower()))
 
 
@@ -130,24 +133,24 @@ def split(link: str) -> tuple[str, str]:
 
 
 def read(keys: Iterable[tuple[str, str]] = ()) -> Pages:
-    """Read all pages; a missing file leaves a page out, none keeps the program from going on."""
+    """Return all pages; a missing file leaves its page out and never stops the program."""
     contents = resources.find(f"help/{CONTENTS}.md")
     if contents is None:
-        words = "# Help\n\nThe help pages are missing: this installation is not complete. Install it anew."
-        return Pages([Page(CONTENTS, "Help", "", words)])
+        return Pages([Page(CONTENTS, "Help", "", _MISSING)])
     text = contents.read_text("utf-8")
     pages = [Page(CONTENTS, "Contents", "", text)]
     section = ""
     for line in text.splitlines():
-        heading = _HEADING.match(line)
-        section = heading.group(1) if heading is not None and line.startswith("## ") else section
-        link = _LINK.search(line) if line.startswith("- ") else None
-        if link is not None:
+        if line.startswith("## "):
+            section = line.removeprefix("## ").strip()
+        link = _LINK.search(line)
+        if link is not None and line.startswith("- "):
             pages += _page(contents.parent.parent, link.group(2), section, keys)
     return Pages(pages)
 
 
 def _page(folder: Path, link: str, section: str, keys: Iterable[tuple[str, str]]) -> list[Page]:
+    """Return the page that a link of the contents leads to, or nothing if its file is missing."""
     name, _ = split(link)
     found = (folder / each / f"{name}.md" for each in _FOLDERS)
     path = next((path for path in found if path.is_file()), None)
@@ -166,9 +169,17 @@ def _page(folder: Path, link: str, section: str, keys: Iterable[tuple[str, str]]
 
 def _excerpt(page: Page, words: list[str]) -> str:
     plain = page.plain.removeprefix(page.title).lstrip()
-    place = min((at for at in (plain.lower().find(word) for word in words) if at >= 0), default=0)
-    start = max(place - _AROUND, 0)
-    start = plain.rfind(" ", 0, start) + 1 if start else 0
-    end = place + 2 * _AROUND
-    end = plain.rfind(" ", 0, end) if end < len(plain) else len(plain)
-    return ("… " if start else "") + plain[start:end] + (" …" if end < len(plain) else "")
+    places = [plain.lower().find(word) for word in words]
+    place = min((each for each in places if each >= 0), default=0)
+    # Both ends are moved to the nearest space, so that no word is cut.
+    start = 0
+    before = ""
+    if place > _AROUND:
+        start = plain.rfind(" ", 0, place - _AROUND) + 1
+        before = "… " if start else ""
+    end = len(plain)
+    after = ""
+    if place + 2 * _AROUND < end:
+        end = plain.rfind(" ", 0, place + 2 * _AROUND)
+        after = " …"
+    return f"{before}{plain[start:end]}{after}"

@@ -1,4 +1,4 @@
-"""The start page: where to begin, what was open before, a tour, a mystery, the paper."""
+"""The start page: ways to begin, and recent files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 
 from isca_gui.core.pictures import samples
 from isca_gui.core.storage import resources
-from isca_gui.widgets.quiet_widgets import as_it_is
+from isca_gui.widgets.quiet_widgets import escape_ampersands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,15 +33,16 @@ if TYPE_CHECKING:
     from isca_gui.jobs.runner import JobRunner
     from isca_gui.session.session import Session
 
-SAMPLE, OPEN, TOUR, MYSTERY, PAPER, HELP = "sample", "open", "tour", "mystery", "paper", "help"
-MOST_SHOWN = 6  # recent files
+# At most so many recent files are shown.
+MOST_SHOWN = 6
 _WIDEST = 900
-_TWO_COLUMNS = 520  # pixels
+# Pages narrower than this, in pixels, have one column of cards.
+_TWO_COLUMNS = 520
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One card."""
+    """One card: the name of its action, a title and a description."""
 
     name: str
     title: str
@@ -49,26 +50,46 @@ class Choice:
 
 
 CHOICES = (
-    Choice(SAMPLE, "Begin with the sample",
-           "A photograph is open already. Press Generate at the left, then Train: the first answer takes "
-           "less than a minute."),
-    Choice(OPEN, "Open a picture…", "Take an undistorted picture of your own as the reference."),
-    Choice(TOUR, "Take the tour", "Five stops that point at the real controls. Leave it whenever you like."),
-    Choice(MYSTERY, "Guess a mystery picture",
-           "The program damages the picture in secret; you and it find out how. What is missing for that "
-           "is made first."),
-    Choice(PAPER, "Reproduce the paper…",
-           "All experiments of the published method on this picture, with a report; some minutes."),
-    Choice(HELP, "Read the help", "What each step does, what each number means, and what cannot be seen."),
-)  # fmt: skip
+    Choice(
+        "sample",
+        "Start with the sample",
+        "A photograph is already open. Press Generate on the left, then Train. The first answer "
+        "takes less than a minute.",
+    ),
+    Choice("open", "Open a picture…", "Use an undistorted picture of your own as the reference."),
+    Choice(
+        "tour",
+        "Take the tour",
+        "Walk through the program in five stops. You can end the tour at any time.",
+    ),
+    Choice(
+        "mystery",
+        "Guess a mystery picture",
+        "The program secretly distorts the picture, and you both find out how. Whatever is missing "
+        "is made first.",
+    ),
+    Choice(
+        "paper",
+        "Reproduce the paper…",
+        "Run all experiments of the published method on this picture and get a report. Takes some "
+        "minutes.",
+    ),
+    Choice(
+        "help",
+        "Read the help",
+        "What each step does, what each number means, and what the method cannot see.",
+    ),
+)
 
 
 class StartViewer(QWidget):
-    """Offers ways to begin; what they do is the window's."""
+    """Offers ways to begin; `Guide` carries them out."""
 
     TITLE = "Start"
-    wished = Signal(str)  # the name of a choice
-    file_wished = Signal(str)  # a recent file
+    # The name of the choice.
+    action_requested = Signal(str)
+    # The path of a recent file.
+    file_requested = Signal(str)
 
     def __init__(
         self, session: Session, jobs: JobRunner, actions: Actions, parent: QWidget | None = None
@@ -77,10 +98,10 @@ class StartViewer(QWidget):
         self.setObjectName("viewer-start")
         self.cards = {choice.name: Card(choice, self) for choice in CHOICES}
         for name, card in self.cards.items():
-            card.clicked.connect(lambda _=False, name=name: self.wished.emit(name))
+            card.clicked.connect(lambda _=False, name=name: self.action_requested.emit(name))
         self._grid = QGridLayout()
         self._grid.setSpacing(10)
-        self._recent_title = QLabel("Open again", self)
+        self._recent_title = QLabel("Recent", self)
         self._recent = QVBoxLayout()
         self._recent.setSpacing(2)
         inside = QWidget(self)
@@ -101,7 +122,7 @@ class StartViewer(QWidget):
         self.set_recent([])
 
     def set_recent(self, paths: Iterable[str]) -> None:
-        """Offer files that were open before."""
+        """Show links to recent files."""
         while self._recent.count():
             item = self._recent.takeAt(0)
             widget = item.widget() if item is not None else None
@@ -110,11 +131,11 @@ class StartViewer(QWidget):
                 widget.deleteLater()
         shown = list(paths)[:MOST_SHOWN]
         for path in shown:
-            self._recent.addWidget(self._link(path))
+            self._recent.addWidget(self._recent_button(path))
         self._recent_title.setVisible(bool(shown))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the cards into one column where there is little room."""
+        """Use one column of cards on a narrow page."""
         super().resizeEvent(event)
         self._arrange(2 if self.width() >= _TWO_COLUMNS else 1)
 
@@ -131,50 +152,49 @@ class StartViewer(QWidget):
         for column in range(2):
             self._grid.setColumnStretch(column, 1 if column < columns else 0)
 
-    def _link(self, path: str) -> QPushButton:
-        made = Line(_short(path), self)
+    def _recent_button(self, path: str) -> QPushButton:
+        made = ElidedButton(_short(path), self)
         made.setCursor(Qt.CursorShape.PointingHandCursor)
-        made.setAccessibleName(f"Open {_short(path)} again")
+        made.setAccessibleName(f"Open recent file {_short(path)}")
         made.setToolTip(path)
-        made.clicked.connect(lambda _=False: self.file_wished.emit(path))
+        made.clicked.connect(lambda _=False: self.file_requested.emit(path))
         return made
 
 
-class Line(QPushButton):
-    """A button of one line, shortened where there is no room for it."""
+class ElidedButton(QPushButton):
+    """A button whose text is elided in the middle where it does not fit."""
 
-    def __init__(self, words: str, parent: QWidget) -> None:
-        super().__init__(as_it_is(words), parent)
-        self._words = words
+    def __init__(self, text: str, parent: QWidget) -> None:
+        super().__init__(escape_ampersands(text), parent)
+        self._text = text
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
-        """Ask for room for all words."""
-        return QSize(
-            self._around() + self._long(as_it_is(self._words)), super().sizeHint().height()
-        )
+        """Return the size of the whole text."""
+        width = self._margins() + self._text_width(escape_ampersands(self._text))
+        return QSize(width, super().sizeHint().height())
 
     def minimumSizeHint(self) -> QSize:
-        """Get by with a few letters."""
+        """Return the size of a few letters."""
         return QSize(60, super().sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave out the middle where it does not fit."""
+        """Elide the text for the new width."""
         super().resizeEvent(event)
-        room = max(self.width() - self._around(), 20)
-        short = self.fontMetrics().elidedText(self._words, Qt.TextElideMode.ElideMiddle, room)
-        self.setText(as_it_is(short))
+        room = max(self.width() - self._margins(), 20)
+        short = self.fontMetrics().elidedText(self._text, Qt.TextElideMode.ElideMiddle, room)
+        self.setText(escape_ampersands(short))
 
-    def _long(self, words: str) -> int:
-        return self.fontMetrics().size(Qt.TextFlag.TextShowMnemonic, words).width() + 1
+    def _text_width(self, text: str) -> int:
+        return self.fontMetrics().size(Qt.TextFlag.TextShowMnemonic, text).width() + 1
 
-    def _around(self) -> int:
-        """Give the room that is not for words."""
-        return super().sizeHint().width() - self._long(self.text())
+    def _margins(self) -> int:
+        """Return the width that the style adds to the text."""
+        return super().sizeHint().width() - self._text_width(self.text())
 
 
 class Card(QPushButton):
-    """A large button: what it leads to, and a sentence about it."""
+    """A large button with a title and a description."""
 
     def __init__(self, choice: Choice, parent: QWidget) -> None:
         super().__init__(parent)
@@ -183,28 +203,30 @@ class Card(QPushButton):
         self.setToolTip(choice.sentence)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        title, sentence = QLabel(choice.title, self), QLabel(choice.sentence, self)
+        title = QLabel(choice.title, self)
         font = title.font()
         font.setBold(True)
         font.setPointSizeF(font.pointSizeF() * 1.1)
         title.setFont(font)
+        sentence = QLabel(choice.sentence, self)
         sentence.setProperty("faint", True)
         sentence.setWordWrap(True)
-        self._words = QVBoxLayout(self)
-        self._words.setContentsMargins(14, 10, 14, 12)
-        self._words.setSpacing(3)
+        self._labels = QVBoxLayout(self)
+        self._labels.setContentsMargins(14, 10, 14, 12)
+        self._labels.setSpacing(3)
         for label in (title, sentence):
+            # Clicks on the text go to the button.
             label.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-            self._words.addWidget(label)
-        self._words.addStretch(1)
+            self._labels.addWidget(label)
+        self._labels.addStretch(1)
 
     def sizeHint(self) -> QSize:
-        """Be as large as the words."""
-        return self._words.sizeHint()
+        """Return the size of the labels; a button would measure its own, empty text."""
+        return self._labels.sizeHint()
 
     def minimumSizeHint(self) -> QSize:
-        """Be no smaller than the words."""
-        return self._words.minimumSize()
+        """Return the smallest size of the labels."""
+        return self._labels.minimumSize()
 
 
 def _heading(parent: QWidget) -> QHBoxLayout:
@@ -218,13 +240,15 @@ def _heading(parent: QWidget) -> QHBoxLayout:
     font.setBold(True)
     title.setFont(font)
     title.setWordWrap(True)
-    words = QLabel("ISCA Studio says what, where, how strongly, and how sure it is.", parent)
-    words.setProperty("faint", True)
-    words.setWordWrap(True)
+    subtitle = QLabel(
+        "ISCA Studio tells you what was done, where, how strongly, and how certain it is.", parent
+    )
+    subtitle.setProperty("faint", True)
+    subtitle.setWordWrap(True)
     column = QVBoxLayout()
     column.setSpacing(1)
     column.addWidget(title)
-    column.addWidget(words)
+    column.addWidget(subtitle)
     row = QHBoxLayout()
     row.setSpacing(12)
     row.addWidget(icon, alignment=Qt.AlignmentFlag.AlignTop)
@@ -233,6 +257,7 @@ def _heading(parent: QWidget) -> QHBoxLayout:
 
 
 def _area(inside: QWidget) -> QScrollArea:
+    """Return a scroll area with a widget in its middle."""
     middle = QWidget()
     row = QHBoxLayout(middle)
     row.setContentsMargins(0, 0, 0, 0)
@@ -249,6 +274,7 @@ def _area(inside: QWidget) -> QScrollArea:
 
 
 def _short(path: str) -> str:
+    """Return the text for a recent file: its name, then its folder."""
     if path.startswith(samples.PREFIX):
         return f"{path.removeprefix(samples.PREFIX)} (sample)"
     return f"{Path(path).name}   {Path(path).parent}"

@@ -1,8 +1,8 @@
-"""What's This: each control explains itself by its own sentence, and leads to its page of the help.
+"""What's This: the text of a control is its own description with a link to its help page.
 
 There is no table of controls. A control belongs to the page that its panel or viewer is named after
-(`train_panel` to `train`, `viewer-vote-map` to `vote-map`), at the place that bears its own name, if there is
-one. A property `help` says otherwise.
+(`train_panel` to `train`, `viewer-vote-map` to `vote-map`), at the anchor with its own name if
+there is one. The property `help` of a widget overrides this.
 """
 
 from __future__ import annotations
@@ -20,22 +20,25 @@ if TYPE_CHECKING:
 
     from isca_gui.help.pages import Pages
 
-LINK = "help:"  # begins the links in the texts
-ELSEWHERE = "window"  # the page of all that has no other
+# Prefix of links in What's This texts.
+LINK = "help:"
+# The page for controls that belong to no other.
+ELSEWHERE = "window"
 
 
 def link_of(widget: QWidget, pages: Pages) -> str:
-    """Give the link to what explains a widget."""
+    """Return the link to the help about a widget."""
     name = _page_of(widget, pages)
     page = pages.get(name)
-    anchor = next(
-        (word for word in _names(widget) if page is not None and word in page.anchors), ""
-    )
-    return f"{name}#{anchor}" if anchor else name
+    if page is not None:
+        for anchor in _names(widget):
+            if anchor in page.anchors:
+                return f"{name}#{anchor}"
+    return name
 
 
 def explain(root: QWidget, pages: Pages) -> None:
-    """Give every control of a window, and all else that has a sentence, its text."""
+    """Set the What's This text of every control of a window and of all that has a tooltip."""
     for widget in (root, *root.findChildren(QWidget)):
         focusable = widget.focusPolicy() != Qt.FocusPolicy.NoFocus
         if isinstance(widget, QMenu) or widget.objectName().startswith("qt_"):
@@ -45,31 +48,35 @@ def explain(root: QWidget, pages: Pages) -> None:
 
 
 def text_of(widget: QWidget, pages: Pages) -> str:
-    """Give what a widget says of itself: its name, its sentence, why it is out of use, and a link."""
+    """Return the text of a widget: name, description, why it is disabled, and a link."""
     link = link_of(widget, pages)
     page = pages.get(split(link)[0])
     title = widget.accessibleName() or (page.title if page is not None else "")
-    sentences = dict.fromkeys(
-        part.strip() for part in (widget.accessibleDescription(), widget.toolTip()) if part.strip()
-    )
-    own = list(sentences) or ([page.summary] if page is not None else [])
-    lines = [f"<b>{html.escape(title.partition(':')[0])}</b>", *(html.escape(part) for part in own)]
+    # The tooltip differs from the description where it gives the reason for being disabled.
+    parts = (widget.accessibleDescription().strip(), widget.toolTip().strip())
+    sentences = [part for part in dict.fromkeys(parts) if part]
+    if not sentences and page is not None:
+        sentences = [page.summary]
+    lines = [f"<b>{html.escape(title.partition(':')[0])}</b>", *map(html.escape, sentences)]
     if page is not None:
         lines.append(f"<a href='{LINK}{link}'>More in the help: {html.escape(page.title)}</a>")
     return "".join(f"<p>{line}</p>" for line in lines)
 
 
 def _own_page(widget: QWidget, pages: Pages) -> str:
-    """Give the page that a widget is named after, or nothing."""
+    """Return the page that a widget is named after, or an empty text."""
     wanted = widget.property("help")
     if isinstance(wanted, str) and split(wanted)[0] in pages:
         return split(wanted)[0]
     name = widget.objectName().removesuffix("_panel").removeprefix("viewer-").removeprefix("dock-")
     name = name.replace("_", "-")
-    return name if name in pages and name != CONTENTS else ""
+    if name == CONTENTS or name not in pages:
+        return ""
+    return name
 
 
 def _page_of(widget: QWidget, pages: Pages) -> str:
+    """Return the page of a widget or of the nearest parent that has one."""
     above: QWidget | None = widget
     while above is not None:
         found = _own_page(above, pages)
@@ -80,7 +87,7 @@ def _page_of(widget: QWidget, pages: Pages) -> str:
 
 
 def _names(widget: QWidget) -> Iterator[str]:
-    """Give the names under which a page may speak of a widget."""
+    """Yield the anchors under which a page may describe a widget."""
     wanted = widget.property("help")
     if isinstance(wanted, str):
         yield split(wanted)[1]

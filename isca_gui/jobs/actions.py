@@ -15,11 +15,10 @@ from PySide6.QtGui import QImage
 from isca_gui.core.distortion import dataset, dataset_folder
 from isca_gui.core.distortion.distortions import DISTORTIONS
 from isca_gui.core.distortion.preview import make_preview
-from isca_gui.core.parallel import Tick
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.pictures.decoding import check_size
-from isca_gui.core.progress import Progress
-from isca_gui.core.solvers.steps import Cancelled, State, Step
+from isca_gui.core.progress import Cancelled, Progress
+from isca_gui.core.solvers.steps import State, Step
 from isca_gui.jobs.autosave_interval import autosave_interval, due_every
 from isca_gui.jobs.names import JobName
 from isca_gui.jobs.recognition_queue import RecognitionQueue
@@ -376,7 +375,7 @@ class Actions(QObject):
         self._recognition.save_answers(path, work or self._session.work)
 
     def reveal(self, number: int) -> None:
-        """Tell what was done to a mystery picture."""
+        """Reveal what was done to a mystery picture."""
         for test in self._session.tested:
             if test.number == number and test.truth is not None and test.truth.hidden:
                 revealed = replace(test.truth, hidden=False)
@@ -471,9 +470,9 @@ def _progress_of(settings: TrainingSettings) -> Callable[[Any], Progress | None]
                 what = f"{unit} {report.epoch}, at most {epochs}, until converged"
                 return Progress(report.epoch, 0, what)
             return Progress(report.epoch, epochs, f"{unit} {report.epoch} of {epochs}")
-        if isinstance(report, Tick):
+        if isinstance(report, Progress):
             if report.what:
-                return Progress(report.done, report.total, report.what)
+                return report
             if not started:
                 return Progress(0, 0, "preparing")
         return None

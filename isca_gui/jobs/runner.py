@@ -29,9 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, QThread, QTimer, Signal
 
-from isca_gui.core.parallel import Tick
-from isca_gui.core.progress import Progress
-from isca_gui.core.solvers.steps import Cancelled
+from isca_gui.core.progress import Cancelled, Progress, run
 from isca_gui.jobs.names import PRIORITY, JobId, JobName, job_id
 
 if TYPE_CHECKING:
@@ -102,6 +100,10 @@ class _Order:
         self.state = Job(self.id, self.title, stoppable=self.stoppable, writes=self.writes)
 
 
+class _Dropped(Exception):
+    """Nobody wants the result of a job any more."""
+
+
 class StepThread(QThread):
     """Drives one generator; what it reports and returns is fetched by the runner."""
 
@@ -140,24 +142,26 @@ class StepThread(QThread):
         task: Any = self.order.make()
         if not isinstance(task, GeneratorType):
             return task
-        send: Callable[[Any], Any] = task.send
-        answer: bool | None = None
-        try:
-            while not self.cancelled:
-                report = send(answer)
-                self._put(report)
-                answer = True if self.keeping else None
-        except StopIteration as end:
+        with contextlib.closing(task):
+            if self.cancelled:
+                return None
+            try:
+                result = run(task, self._answer)
+            except _Dropped:
+                return None
             self.ended = True
-            return end.value
-        finally:
-            task.close()
-        return None
+            return result
+
+    def _answer(self, report: Any) -> bool:
+        self._put(report)
+        if self.cancelled:
+            raise _Dropped
+        return self.keeping
 
     def _put(self, report: Any) -> None:
         with self._lock:
             newest = self._reports[-1] if self._reports else None
-            if isinstance(report, Progress | Tick) and type(newest) is type(report):
+            if isinstance(report, Progress) and isinstance(newest, Progress):
                 # Only the newest progress counts: a fast job must not fill the list with it.
                 self._reports[-1] = report
             else:

@@ -1,1 +1,1 @@
-"""The four steps at the left: reference, distort, train, recognise."""
+"""The four steps on the left: reference, distort, train, recognise."""

@@ -1,4 +1,4 @@
-"""Step 2: which distorted versions of the reference to make, a preview, and what was made."""
+"""Step 2: which distorted copies of the reference to make, a preview, and a table of the result."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from isca_gui.core.distortion.dataset_folder import DESCRIPTION
 from isca_gui.core.distortion.distortions import DISTORTIONS, TABLE
 from isca_gui.core.settings import DatasetSpec, SettingsError, number_text, parse_levels
 from isca_gui.jobs.names import JobName
-from isca_gui.panels.dataset_table import MadeModel
-from isca_gui.panels.preview import MseBox, PreviewBox, chip
-from isca_gui.widgets.seed_field import SeedBox
+from isca_gui.panels.dataset_table import DatasetTableModel
+from isca_gui.panels.preview import PreviewBox
+from isca_gui.widgets.fields import MseBox, SeedBox, class_icon
 from isca_gui.widgets.step_frame import (
     DISTORT,
     DONE,
@@ -42,9 +42,10 @@ from isca_gui.widgets.step_frame import (
     button,
     describe,
     enable,
-    faint,
-    percent,
-    press,
+    faint_label,
+    plural,
+    press_or_explain,
+    progress_text,
     row,
     set_property,
 )
@@ -54,59 +55,69 @@ if TYPE_CHECKING:
     from isca_gui.jobs.runner import Failure, JobRunner
     from isca_gui.session.session import Session
 
-_GENERATE = "Make every kind at every level from the reference (Ctrl+G)."
-_SAVE = "Save the pictures and their labels as a folder."
-_IMPORT = "Read a saved dataset, or a folder with one subfolder of pictures per label, one of them 'original'."
+# The index in the mode box of levels that are typed as a list.
+_LIST_MODE = 1
+
+_GENERATE = "Distort the reference with every chosen kind at every level (Ctrl+G)."
+_STOP = "Stop generating. The previous dataset is kept."
+_SAVE = "Save the pictures and their labels in a folder."
+_IMPORT = (
+    "Open a saved dataset, or a folder with one subfolder per label, one of them named 'original'."
+)
+_CONTENTS = "Dataset contents"
 
 
 class DatasetPanel(StepPanel):
-    """Edits the session's dataset spec and generates from it."""
+    """Edits which dataset to make, and generates it."""
 
-    NAME, HEADING = DISTORT, "2  Distort"
+    NAME = DISTORT
+    HEADING = "2  Distort"
 
     def __init__(
         self, session: Session, jobs: JobRunner, actions: Actions, parent: QWidget | None = None
     ) -> None:
         super().__init__(session, jobs, parent)
-        self._actions, self._failed, self._filling = actions, False, False
+        self._actions = actions
+        self._failed = False
+        self._filling = False
         self.kind_boxes = {line.name: _kind_box(line.name) for line in TABLE}
         self.mode_box = QComboBox()
         self.mode_box.addItems(["from – to – step", "list"])
-        describe(self.mode_box, "How the levels are given", "MSE levels as a range or as a list.")
+        describe(
+            self.mode_box, "How the levels are given", "Enter MSE levels as a range or a list."
+        )
         self.from_box = MseBox("First level", "The weakest distortion.", 45)
         self.to_box = MseBox("Last level", "The strongest distortion.", 900)
-        self.step_box = MseBox("Step between levels", "From one level to the next.", 45)
-        self.list_edit = QLineEdit()
-        describe(
-            self.list_edit,
-            "List of levels",
-            "Rising MSE levels, commas between them: 22.5, 45, 90.",
+        self.step_box = MseBox(
+            "Step between levels", "The difference between neighbouring levels.", 45
         )
+        self.list_edit = QLineEdit()
+        sentence = "MSE levels in rising order, separated by commas: 22.5, 45, 90."
+        describe(self.list_edit, "List of levels", sentence)
         self.level_pages = QStackedWidget()
-        self.seed_box = SeedBox("Seed of the noise", "The same seed gives the same noise again.")
+        self.seed_box = SeedBox("Seed of the noise", "The same seed gives the same noise.")
         self.problem_label = QLabel()
         self.problem_label.setWordWrap(True)
         self.problem_label.setProperty("level", "error")
-        self.count_label = faint()
+        self.count_label = faint_label()
         self.preview = PreviewBox(session, actions)
         self.generate_button = button("Generate", _GENERATE, actions.generate)
-        self.stop_button = button(
-            "Stop", "Stop generating; what was there stays.", actions.stop_generating
-        )
+        self.stop_button = button("Stop", _STOP, actions.stop_generating)
         self.save_button = button("Save…", _SAVE, self.save)
         self.import_button = button("Import…", _IMPORT, self.choose_folder)
-        self.model = MadeModel()
+        self.model = DatasetTableModel()
         self.table = _table(self.model)
-        self.made_box = Disclosure("What was made", self.table)
+        self.contents_box = Disclosure(_CONTENTS, self.table)
         self._lay_out()
         self._connect()
         self._on_spec_changed()
         self._on_dataset_changed()
 
     def save(self) -> None:
-        """Ask for a folder and save the dataset there; an older dataset is replaced only if agreed to."""
-        work = self.session.work  # while a dialog is open another dataset may come
-        folder = QFileDialog.getExistingDirectory(self, "Save the dataset in an empty folder")
+        """Ask for a folder and save the dataset there; ask before replacing an older one."""
+        # The work is taken now, because another dataset may arrive while a dialog is open.
+        work = self.session.work
+        folder = QFileDialog.getExistingDirectory(self, "Choose an empty folder for the dataset")
         if not folder:
             return
         overwrite = (Path(folder) / DESCRIPTION).exists()
@@ -116,16 +127,16 @@ class DatasetPanel(StepPanel):
 
     def choose_folder(self) -> None:
         """Ask for a folder and import it."""
-        folder = QFileDialog.getExistingDirectory(self, "Import a dataset or a labelled folder")
+        folder = QFileDialog.getExistingDirectory(
+            self, "Choose a dataset or a folder of labelled pictures"
+        )
         if folder:
             self._actions.import_folder(folder)
 
     def _agreed(self, folder: str) -> bool:
-        question = f"'{folder}' holds a dataset already. Replace it?"
-        return (
-            QMessageBox.question(self, "Replace the dataset?", question)
-            == QMessageBox.StandardButton.Yes
-        )
+        question = f"'{folder}' already contains a dataset. Replace it?"
+        answer = QMessageBox.question(self, "Replace dataset?", question)
+        return answer == QMessageBox.StandardButton.Yes
 
     def _lay_out(self) -> None:
         kinds = QGridLayout()
@@ -133,18 +144,11 @@ class DatasetPanel(StepPanel):
         for index, box in enumerate(self.kind_boxes.values()):
             kinds.addWidget(box, index % 3, index // 3)
         self.body.addLayout(kinds)
-        range_page, list_page = QWidget(), QWidget()
-        range_page.setLayout(
-            row(
-                self.from_box,
-                QLabel("to"),
-                self.to_box,
-                QLabel("step"),
-                self.step_box,
-                1,
-                spacing=4,
-            )
-        )
+        range_page = QWidget()
+        to = QLabel("to")
+        step = QLabel("step")
+        range_page.setLayout(row(self.from_box, to, self.to_box, step, self.step_box, 1, spacing=4))
+        list_page = QWidget()
         list_page.setLayout(row(self.list_edit))
         self.level_pages.addWidget(range_page)
         self.level_pages.addWidget(list_page)
@@ -161,7 +165,7 @@ class DatasetPanel(StepPanel):
             row(self.generate_button, self.stop_button, 1, self.save_button, self.import_button)
         )
         self.body.addWidget(JobBar(self.jobs, JobName.DATASET, "Progress of the dataset"))
-        self.body.addWidget(self.made_box)
+        self.body.addWidget(self.contents_box)
 
     def _connect(self) -> None:
         for box in self.kind_boxes.values():
@@ -173,19 +177,16 @@ class DatasetPanel(StepPanel):
         self.mode_box.currentIndexChanged.connect(self._on_mode_changed)
         self.session.spec_changed.connect(self._on_spec_changed)
         self.session.dataset_changed.connect(self._on_dataset_changed)
-        for signal in (
-            self.session.stale_changed,
-            self.session.reference_changed,
-            self.jobs.changed,
-        ):
-            signal.connect(self._refresh)
+        self.session.stale_changed.connect(self._refresh)
+        self.session.reference_changed.connect(self._refresh)
+        self.jobs.changed.connect(self._refresh)
         self.jobs.failed.connect(self._on_job_failed)
 
     def generate(self) -> None:
-        """Make the dataset that the fields show."""
-        press(self.generate_button, self.session)
+        """Generate the dataset that the fields describe."""
+        press_or_explain(self.generate_button, self.session)
 
-    # --- edits ----------------------------------------------------------------------------------------------
+    # --- edits ------------------------------------------------------------------------------------
 
     def _on_mode_changed(self, page: int) -> None:
         self.level_pages.setCurrentIndex(page)
@@ -193,54 +194,61 @@ class DatasetPanel(StepPanel):
             self._filling = True
             self._write_levels(self.session.spec.levels)
             self._filling = False
-        self._on_edited(apart=True)  # a list that is no range is lost by it: that can be undone
+        # A list that is no range is lost here, so this is a step of its own that can be undone.
+        self._on_edited(apart=True)
 
     def _on_edited(self, *_: object, apart: bool = False) -> None:
         if self._filling:
             return
         try:
             self.session.set_spec(self._wanted(), apart=apart)
-            self._show_problem("")
+            self._show_problem(None)
         except SettingsError as error:
-            self._show_problem(str(error))
+            self._show_problem(error)
         self._refresh()
 
     def _wanted(self) -> DatasetSpec:
-        """Read the fields; raises SettingsError for what makes no sense."""
+        """Return the spec that the fields describe; raises SettingsError for an invalid one."""
         spec = self.session.spec
         mixtures = tuple(kind for kind in spec.kinds if kind not in DISTORTIONS)
         kinds = tuple(name for name, box in self.kind_boxes.items() if box.isChecked()) + mixtures
         if set(kinds) == set(spec.kinds):
-            kinds = (
-                spec.kinds
-            )  # boxes have no order; in another one the dataset would not be the same
+            # Check boxes have no order, but the order of the kinds is part of the dataset.
+            kinds = spec.kinds
         return replace(spec, kinds=kinds, levels=self._levels(), seed=self.seed_box.value())
 
     def _levels(self) -> tuple[float, ...]:
-        if self.mode_box.currentIndex() == 1:
+        if self.mode_box.currentIndex() == _LIST_MODE:
             return self._listed_levels()
         ends = (self.from_box, self.to_box, self.step_box)
         return parse_levels(":".join(repr(box.value()) for box in ends))
 
     def _listed_levels(self) -> tuple[float, ...]:
-        """Read the list; one that does not rise is more likely a comma before decimals than meant so."""
+        """Return the levels of the list; raises SettingsError if they do not rise.
+
+        A falling list usually comes from a decimal comma: "22,5" is read as 22 and 5.
+        """
         levels = parse_levels(self.list_edit.text())
         if levels != tuple(sorted(levels)) and levels != self.session.spec.levels:
             read = ", ".join(map(number_text, levels))
             raise SettingsError(
-                f"the levels {read} do not rise; before decimals write a point, as in 22.5"
+                f"the levels {read} are not in rising order; write decimals as in 22.5",
+                field="levels",
             )
         return levels
 
-    def _show_problem(self, text: str) -> None:
+    def _show_problem(self, error: SettingsError | None) -> None:
+        text = ""
+        field = ""
+        if error is not None:
+            text = str(error)
+            field = error.field
         self._actions.set_problem(JobName.DATASET, text)
         self.problem_label.setText(text)
         self.problem_label.setVisible(bool(text))
-        about_seed = "seed" in text
-        about_levels = bool(text) and "kind" not in text and not about_seed
-        set_property(self.seed_box, "wrong", about_seed)
+        set_property(self.seed_box, "wrong", field == "seed")
         for widget in (self.from_box, self.to_box, self.step_box, self.list_edit):
-            set_property(widget, "wrong", about_levels)
+            set_property(widget, "wrong", field == "levels")
 
     def _on_spec_changed(self) -> None:
         spec = self.session.spec
@@ -250,37 +258,40 @@ class DatasetPanel(StepPanel):
         self.seed_box.show_value(spec.seed)
         self._fill_levels(spec.levels)
         self._filling = False
-        self._show_problem("")
+        self._show_problem(None)
         self._refresh()
 
     def _fill_levels(self, levels: tuple[float, ...]) -> None:
         with contextlib.suppress(SettingsError):
+            # The same levels can be entered in several ways: "to" may lie beyond the last one.
             if self._levels() == levels:
-                return  # also where "to" lies beyond the last level
+                return
         if _range_of(levels) is None:
-            self.mode_box.setCurrentIndex(1)
+            self.mode_box.setCurrentIndex(_LIST_MODE)
         self._write_levels(levels)
 
     def _write_levels(self, levels: tuple[float, ...]) -> None:
-        """Write levels into the fields of the mode that is chosen, as far as they go in there."""
-        if self.mode_box.currentIndex() == 1:
+        """Write levels into the fields of the current mode, if they can be shown there."""
+        if self.mode_box.currentIndex() == _LIST_MODE:
             self.list_edit.setText(", ".join(map(number_text, levels)))
             return
-        for box, value in zip(
-            (self.from_box, self.to_box, self.step_box), _range_of(levels) or (), strict=False
-        ):
-            box.setValue(value)
+        ends = _range_of(levels)
+        if ends is not None:
+            for box, value in zip((self.from_box, self.to_box, self.step_box), ends, strict=True):
+                box.setValue(value)
 
-    # --- states ---------------------------------------------------------------------------------------------
+    # --- states -----------------------------------------------------------------------------------
 
     def _on_dataset_changed(self) -> None:
         self._failed = False
-        made = self.session.dataset
-        self.model.show(made)
-        count = len(made.entries) if made is not None else 0
-        missed = len(made.unreachable) if made is not None else 0
-        tail = f", {missed} unreachable" if missed else ""
-        self.made_box.button.setText(f"What was made ({count}{tail})" if made else "What was made")
+        dataset = self.session.dataset
+        self.model.show(dataset)
+        title = _CONTENTS
+        if dataset is not None:
+            missed = len(dataset.unreachable)
+            tail = f", {missed} unreachable" if missed else ""
+            title = f"{_CONTENTS} ({len(dataset.entries)}{tail})"
+        self.contents_box.button.setText(title)
         self._refresh()
 
     def _on_job_failed(self, failure: Failure) -> None:
@@ -288,50 +299,48 @@ class DatasetPanel(StepPanel):
         self._refresh()
 
     def _refresh(self) -> None:
-        session, made = self.session, self.session.dataset
-        running, problem = self.jobs.running(JobName.DATASET), self.problem_label.text()
-        kinds, levels = len(session.spec.kinds), len(session.spec.levels)
-        self.count_label.setText(
-            f"{kinds} kinds × {levels} levels + the original: {kinds * levels + 1} pictures"
-        )
-        why = "It is at work already." if running else problem
-        enable(
-            self.generate_button,
-            _GENERATE,
-            why or ("" if session.reference is not None else "There is no reference picture yet."),
-        )
+        session = self.session
+        running = self.jobs.running(JobName.DATASET)
+        busy = "A dataset is already being made." if running else ""
+        no_reference = "Open a reference picture first." if session.reference is None else ""
+        no_dataset = "No dataset yet. Generate one first." if session.dataset is None else ""
+        self.count_label.setText(self._count_text())
+        enable(self.generate_button, _GENERATE, busy or self.problem_label.text() or no_reference)
         self.stop_button.setVisible(running)
-        enable(
-            self.save_button,
-            _SAVE,
-            "" if made is not None else "There is no dataset yet: generate one.",
-        )
-        enable(self.import_button, _IMPORT, why if running else "")
-        self.made_box.setVisible(made is not None)
+        enable(self.save_button, _SAVE, no_dataset)
+        enable(self.import_button, _IMPORT, busy)
+        self.contents_box.setVisible(session.dataset is not None)
         self.set_state(*self._state(running))
         self.set_primary(self.generate_button)
 
+    def _count_text(self) -> str:
+        kinds = len(self.session.spec.kinds)
+        levels = len(self.session.spec.levels)
+        product = f"{plural(kinds, 'kind')} × {plural(levels, 'level')}"
+        return f"{product} + the original: {plural(kinds * levels + 1, 'picture')}"
+
     def _state(self, running: bool) -> tuple[str, str]:
-        made = self.session.dataset
         if running:
-            return RUNNING, percent(self.jobs, JobName.DATASET)
+            return RUNNING, progress_text(self.jobs, JobName.DATASET)
         if self._failed:
             return FAILED, ""
-        if made is None:
+        if self.session.dataset is None:
             return EMPTY, ""
-        count = f"{len(made.entries)} pictures"
-        return (STALE, f"stale, {count}") if self.session.dataset_stale else (DONE, count)
+        count = plural(len(self.session.dataset.entries), "picture")
+        if self.session.dataset_stale:
+            return STALE, f"stale, {count}"
+        return DONE, count
 
 
 def _kind_box(name: str) -> QCheckBox:
     line = DISTORTIONS[name]
     box = QCheckBox(f"{line.letter}  {line.title}")
-    box.setIcon(chip(name))
+    box.setIcon(class_icon(name))
     describe(box, line.title, line.sentence)
     return box
 
 
-def _table(model: MadeModel) -> QTableView:
+def _table(model: DatasetTableModel) -> QTableView:
     table = QTableView()
     table.setModel(model)
     table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
@@ -342,20 +351,18 @@ def _table(model: MadeModel) -> QTableView:
     table.horizontalHeader().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
     table.horizontalHeader().setHighlightSections(False)
     table.setFixedHeight(190)
-    describe(
-        table,
-        "What was made",
-        "Every picture of the dataset: target and achieved MSE, and strength.",
-    )
+    sentence = "Every picture of the dataset with its target MSE, achieved MSE and strength."
+    describe(table, _CONTENTS, sentence)
     return table
 
 
 def _range_of(levels: tuple[float, ...]) -> tuple[float, float, float] | None:
-    """Give from, to and step if the levels are such a range, with one decimal as the fields have."""
-    step = levels[1] - levels[0] if len(levels) > 1 else 45.0
-    ends = round(levels[0], 1), round(levels[-1], 1), round(step, 1)
-    try:
-        same = parse_levels(":".join(map(repr, ends))) == levels
-    except SettingsError:
-        return None
-    return ends if same else None
+    """Return from, to and step if the levels are a range of numbers with one decimal."""
+    step = 45.0
+    if len(levels) > 1:
+        step = levels[1] - levels[0]
+    ends = (round(levels[0], 1), round(levels[-1], 1), round(step, 1))
+    with contextlib.suppress(SettingsError):
+        if parse_levels(":".join(map(repr, ends))) == levels:
+            return ends
+    return None

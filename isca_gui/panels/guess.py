@@ -1,4 +1,4 @@
-"""A mystery picture: the person guesses, then truth and the program's verdict are told and compared."""
+"""A guessing game: the user guesses what was done to a mystery picture, then sees the truth."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QToolButton, QVB
 
 from isca_gui.core.distortion.distortions import TABLE
 from isca_gui.core.recognition.verdict import short_form
-from isca_gui.panels.preview import chip
 from isca_gui.widgets import theme
+from isca_gui.widgets.fields import class_icon
 from isca_gui.widgets.step_frame import describe
 
 if TYPE_CHECKING:
@@ -19,24 +19,26 @@ if TYPE_CHECKING:
     from isca_gui.session.records import TestedPicture
     from isca_gui.session.session import Session
 
-ASK = "What was done to this picture? Look at it in the vote map, then choose, or press Reveal."
+ASK = (
+    "What was done to this picture? Look at it in the vote map, then choose a kind or press Reveal."
+)
 
 
 class GuessBar(QWidget):
-    """Asks what was done to the selected mystery picture and keeps the score."""
+    """Asks for a guess about the selected mystery picture and keeps the score."""
 
     def __init__(self, session: Session, actions: Actions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._session, self._actions = session, actions
-        self._guesses: dict[
-            tuple[int, str], str
-        ] = {}  # number and truth of a picture: the kind guessed
+        self._session = session
+        self._actions = actions
+        # The kind guessed for each picture, see `_key`.
+        self._guesses: dict[tuple[int, str], str] = {}
         self.buttons = {line.name: QToolButton(self) for line in TABLE}
         for line in TABLE:
             made = self.buttons[line.name]
             made.setText(f"{line.letter}  {line.title}")
             made.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-            made.setIcon(chip(line.name))
+            made.setIcon(class_icon(line.name))
             made.setIconSize(QSize(12, 12))
             made.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
             describe(made, f"Guess {line.title}", f"{line.title}: {line.sentence}")
@@ -50,7 +52,9 @@ class GuessBar(QWidget):
         self.answer = QLabel(self)
         self.answer.setWordWrap(True)
         self.answer.setAccessibleName("You and the program")
-        self.answer.setToolTip("Your guess, and what the program found without knowing the truth.")
+        self.answer.setToolTip(
+            "Your guess, and the answer of the program, which did not know the truth either."
+        )
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.question)
@@ -60,7 +64,7 @@ class GuessBar(QWidget):
         self._refresh()
 
     def guess(self, kind: str) -> None:
-        """Take a guess about the selected picture and tell the truth."""
+        """Note a guess about the selected picture and reveal the truth."""
         test = self._session.test
         if test is not None and test.secret:
             self._guesses[_key(test)] = kind
@@ -68,55 +72,61 @@ class GuessBar(QWidget):
 
     def _refresh(self) -> None:
         test = self._session.test
-        guessed = test is not None and not test.secret and _key(test) in self._guesses
         asked = test is not None and test.secret
+        comparison = ""
+        if test is not None and not test.secret and _key(test) in self._guesses:
+            comparison = self._comparison(test)
         self.question.setVisible(asked)
-        self.answer.setText(self._compared(test) if test is not None and guessed else "")
-        self.answer.setVisible(guessed)
-        self.setVisible(guessed or asked)
+        self.answer.setText(comparison)
+        self.answer.setVisible(bool(comparison))
+        self.setVisible(asked or bool(comparison))
 
-    def _compared(self, test: TestedPicture) -> str:
-        mine = self._guesses[_key(test)]
+    def _comparison(self, test: TestedPicture) -> str:
+        guess = self._guesses[_key(test)]
         lines = [
-            f"You said {_title(mine)}: {_mark(mine in _kinds(test))}.",
-            f"The program says {_answer(test.verdict)}: {_mark(_right(test))}.",
+            f"You said {_title(guess)}: {_mark(guess in _kinds(test))}.",
+            f"{_program_said(test.verdict)}: {_mark(_is_right(test))}.",
         ]
-        yours, its, of = self.score()
-        if of > 1:
-            lines.append(f"So far: you {yours} of {of}, the program {its} of {of}.")
+        user, program, total = self.score()
+        if total > 1:
+            lines.append(f"Score so far: you {user} of {total}, the program {program} of {total}.")
         return " ".join(lines)
 
     def score(self) -> tuple[int, int, int]:
-        """Give how often the person and the program were right, and of how many."""
-        asked = [
+        """Return how often the user and the program were right, and the number of guesses."""
+        guessed = [
             test for test in self._session.tested if _key(test) in self._guesses and not test.secret
         ]
-        yours = sum(self._guesses[_key(test)] in _kinds(test) for test in asked)
-        return yours, sum(map(_right, asked)), len(asked)
+        user = sum(self._guesses[_key(test)] in _kinds(test) for test in guessed)
+        program = sum(map(_is_right, guessed))
+        return user, program, len(guessed)
 
 
 def _key(test: TestedPicture) -> tuple[int, str]:
-    """Return what tells a picture from one of the same number in another project."""
+    """Return what identifies a picture; numbers alone repeat in other projects."""
     return test.number, test.truth.text if test.truth is not None else ""
 
 
 def _kinds(test: TestedPicture) -> tuple[str, ...]:
+    """Return the kinds of distortion in a picture that was made here."""
     return test.truth.kinds if test.truth is not None else ()
 
 
-def _right(test: TestedPicture) -> bool:
-    """Whether the program found exactly what was done: of kinds it knows, none is unlike all of them."""
+def _is_right(test: TestedPicture) -> bool:
+    """Whether the program found exactly the kinds that were applied."""
     found = test.verdict
     return found is not None and not found.unlike and set(found.parts) == set(_kinds(test))
 
 
-def _answer(found: Verdict | None) -> str:
+def _program_said(found: Verdict | None) -> str:
     if found is None:
-        return "nothing yet"
+        return "The program has no answer yet"
     if found.unlike:
-        return "no trained distortion fits"
+        return "The program did not recognise it"
     what, strength = short_form(found)
-    return f"{_title(what)}, MSE about {strength}" if strength and found.severity else _title(what)
+    if strength and found.severity:
+        return f"The program said {_title(what)} at MSE ≈ {strength}"
+    return f"The program said {_title(what)}"
 
 
 def _mark(right: bool) -> str:

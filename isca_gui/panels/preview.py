@@ -1,17 +1,16 @@
-"""A live preview: one kind of distortion at the MSE on a slider, with what was achieved."""
+"""A live preview of one kind of distortion at the MSE of a slider."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QLocale, QSize, Qt
-from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QSlider, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QSlider, QVBoxLayout, QWidget
 
 from isca_gui.core.distortion.distortions import TABLE
 from isca_gui.panels.reference import thumbnail
-from isca_gui.widgets import theme
-from isca_gui.widgets.step_frame import describe, faint, row
+from isca_gui.widgets.fields import KindBox, MseBox
+from isca_gui.widgets.step_frame import describe, faint_label, row
 
 if TYPE_CHECKING:
     from isca_gui.core.distortion.preview import Preview
@@ -19,51 +18,12 @@ if TYPE_CHECKING:
     from isca_gui.session.session import Session
 
 SIDE = 104
-_HIGHEST = 2000
-_POINT = QLocale.c()
-_POINT.setNumberOptions(
-    QLocale.NumberOption.OmitGroupSeparator | QLocale.NumberOption.RejectGroupSeparator
+_HIGHEST_MSE = 2000
+_EMPTY_TEXT = "The preview shows one kind of distortion at the chosen MSE."
+_MEASURES = (
+    "MSE: mean squared error; lower is closer to the reference. "
+    "SSIM: structural similarity, averaged over 8×8 blocks; 1 = identical."
 )
-
-_WORDS = "The preview shows one kind at the chosen error."
-
-
-class KindBox(QComboBox):
-    """Chooses one kind of distortion, shown by colour, letter and name."""
-
-    def __init__(self, name: str, sentence: str) -> None:
-        super().__init__()
-        for line in TABLE:
-            self.addItem(chip(line.name), f"{line.letter}  {line.title}", line.name)
-            self.setItemData(self.count() - 1, line.sentence, Qt.ItemDataRole.ToolTipRole)
-        self.setMinimumContentsLength(8)
-        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        describe(self, name, sentence)
-
-    @property
-    def kind(self) -> str:
-        """The name of the kind chosen."""
-        return str(self.currentData())
-
-
-class MseBox(QDoubleSpinBox):
-    """A mean squared error; point and comma both stand before its decimal, whatever the system's language."""
-
-    def __init__(self, name: str, sentence: str, value: float) -> None:
-        super().__init__()
-        self.setLocale(_POINT)
-        self.setRange(0.1, 65025)
-        self.setDecimals(1)
-        self.setSingleStep(5)
-        self.setValue(value)
-        self.setKeyboardTracking(False)
-        self.setButtonSymbols(QDoubleSpinBox.ButtonSymbols.NoButtons)
-        self.setMaximumWidth(62)
-        describe(self, name, f"{sentence} Mean squared error on the 0 to 255 scale, 0.1 to 65025.")
-
-    def validate(self, text: str, place: int) -> object:
-        """Write a comma as a point: between thousands, as Qt reads it, 22,5 would be ten times as much."""
-        return super().validate(text.replace(",", "."), place)
 
 
 class PreviewBox(QWidget):
@@ -71,27 +31,29 @@ class PreviewBox(QWidget):
 
     def __init__(self, session: Session, actions: Actions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._session, self._actions = session, actions
+        self._session = session
+        self._actions = actions
         self.kind_box = KindBox("Kind of the preview", "Which distortion the preview shows.")
         self.kind_box.setCurrentIndex(len(TABLE) - 1)
-        self.mse_box = MseBox("MSE of the preview", "How strong the preview's distortion is.", 500)
+        self.mse_box = MseBox(
+            "MSE of the preview", "The strength of the distortion in the preview.", 500
+        )
         self.slider = QSlider(Qt.Orientation.Horizontal)
-        self.slider.setRange(1, _HIGHEST)
+        self.slider.setRange(1, _HIGHEST_MSE)
         self.slider.setValue(500)
         self.slider.setPageStep(45)
-        describe(
-            self.slider, "MSE slider of the preview", "Drag to see stronger or weaker distortions."
-        )
+        sentence = "Drag to preview a stronger or weaker distortion."
+        describe(self.slider, "MSE slider of the preview", sentence)
         self.picture_label = QLabel()
         self.picture_label.setFixedSize(SIDE, SIDE)
         self.picture_label.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.picture_label.setAccessibleName("The preview")
-        self.words = faint(_WORDS)
+        self.text_label = faint_label(_EMPTY_TEXT)
         side = QVBoxLayout()
         side.setSpacing(4)
         side.addLayout(row(self.kind_box))
         side.addLayout(row(self.slider, self.mse_box))
-        side.addWidget(self.words, 1)
+        side.addWidget(self.text_label, 1)
         line = row(self.picture_label, spacing=9)
         line.addLayout(side, 1)
         self.setLayout(line)
@@ -103,10 +65,10 @@ class PreviewBox(QWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        """Ask for the preview of what is chosen now."""
+        """Request a preview of the current choice."""
         if self._session.reference is None:
             self.picture_label.clear()
-            self.words.setText(_WORDS)
+            self.text_label.setText(_EMPTY_TEXT)
         self._actions.preview(self.kind_box.kind, self.mse_box.value(), self._on_preview)
 
     def _on_slider_moved(self, value: int) -> None:
@@ -114,6 +76,7 @@ class PreviewBox(QWidget):
             self.mse_box.setValue(value)
 
     def _on_mse_changed(self, value: float) -> None:
+        # The slider holds whole numbers only; its signal would round what was typed.
         self.slider.blockSignals(True)
         self.slider.setValue(round(value))
         self.slider.blockSignals(False)
@@ -122,29 +85,10 @@ class PreviewBox(QWidget):
     def _on_preview(self, preview: Preview) -> None:
         if preview.picture is None:
             self.picture_label.clear()
-            self.words.setText(preview.problem)
+            self.text_label.setText(preview.problem)
             return
         self.picture_label.setPixmap(thumbnail(preview.picture, SIDE))
-        self.words.setText(
-            f"achieved MSE {preview.achieved_mse:.1f}\nSSIM {preview.ssim:.3f} (1 is equal)"
+        self.text_label.setText(
+            f"achieved MSE {preview.achieved_mse:.1f}\nSSIM {preview.ssim:.3f} (1 = identical)"
         )
-        self.words.setToolTip(
-            "MSE: mean squared error, low is close to the reference. SSIM: structural similarity, mean over "
-            f"8×8 blocks; 1 means no difference. Strength found: {preview.strength:.4g}."
-        )
-
-
-def chip(label: str, size: int = 12) -> QIcon:
-    """Draw a class's colour, with its pattern, as a small icon."""
-    style = theme.class_style(label)
-    pixmap = QPixmap(QSize(size, size))
-    pixmap.fill(QColor(style.colour))
-    with QPainter(pixmap) as painter:
-        if style.pattern != Qt.BrushStyle.SolidPattern:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(Qt.BrushStyle(style.pattern))
-            painter.drawRect(0, 0, size, size)
-        painter.setPen(QColor("#555555"))
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawRect(0, 0, size - 1, size - 1)
-    return QIcon(pixmap)
+        self.text_label.setToolTip(f"{_MEASURES} Strength: {preview.strength:.4g}.")

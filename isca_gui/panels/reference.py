@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QLabel, QMenu, QToolButton, QVBoxLayo
 from isca_gui.core.pictures import samples
 from isca_gui.jobs.actions import PICTURE_FILTER
 from isca_gui.jobs.names import JobName
-from isca_gui.widgets.quiet_widgets import as_it_is
+from isca_gui.widgets.quiet_widgets import escape_ampersands
 from isca_gui.widgets.step_frame import (
     DONE,
     EMPTY,
@@ -23,7 +23,7 @@ from isca_gui.widgets.step_frame import (
     StepPanel,
     button,
     describe,
-    faint,
+    faint_label,
     row,
 )
 
@@ -35,32 +35,40 @@ if TYPE_CHECKING:
     from isca_gui.session.preferences import Preferences
     from isca_gui.session.session import Session
 
-THUMB = 72
+THUMBNAIL_SIDE = 72
+_NAME_WIDTH = 190
 _OPEN = "Choose a picture file as the reference (Ctrl+O). You can also drop or paste one."
 
 
 class ReferencePanel(StepPanel):
-    """Opens the reference and shows it small."""
+    """Opens the reference and shows a thumbnail of it."""
 
-    NAME, HEADING = REFERENCE, "1  Reference"
+    NAME = REFERENCE
+    HEADING = "1  Reference"
 
     def __init__(
-        self, session: Session, jobs: JobRunner, actions: Actions, parent: QWidget | None = None,
+        self,
+        session: Session,
+        jobs: JobRunner,
+        actions: Actions,
+        parent: QWidget | None = None,
         preferences: Preferences | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(session, jobs, parent)
-        self._actions, self._preferences = actions, preferences
+        self._actions = actions
+        self._preferences = preferences
+        self._failed = False
         self.thumb = QLabel()
-        self.thumb.setFixedSize(THUMB, THUMB)
+        self.thumb.setFixedSize(THUMBNAIL_SIDE, THUMBNAIL_SIDE)
         self.thumb.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.thumb.setAccessibleName("The reference picture, small")
+        self.thumb.setAccessibleName("Thumbnail of the reference picture")
         self.name_label = QLabel()
         self.name_label.setTextFormat(Qt.TextFormat.PlainText)
         self.name_label.setTextInteractionFlags(Qt.TextInteractionFlag.NoTextInteraction)
-        self.size_label = faint()
+        self.size_label = faint_label()
         self.open_button = button("Open…", _OPEN, self.choose)
-        self.sample_button = _menu_button("Sample", "Open one of the bundled pictures.")
-        self.recent_button = _menu_button("Recent", "Open a picture that was opened before.")
+        self.sample_button = _menu_button("Sample", "Open one of the sample pictures.")
+        self.recent_button = _menu_button("Recent", "Open a recent picture.")
         self._fill_samples()
         self.recent_button.menu().aboutToShow.connect(self._on_recent_about_to_show)
         words = QVBoxLayout()
@@ -75,20 +83,21 @@ class ReferencePanel(StepPanel):
         session.reference_changed.connect(self._on_reference_changed)
         jobs.changed.connect(self._refresh)
         jobs.failed.connect(self._on_job_failed)
-        self._failed = False
         self._on_reference_changed()
 
     def choose(self) -> None:
         """Ask for a picture file and open it."""
-        reference = self.session.reference
-        path = reference.path or "" if reference is not None else ""
-        known = path and not path.startswith(samples.PREFIX)
-        folder = str(Path(path).parent) if known else ""  # where the last dialog was
-        path, _ = QFileDialog.getOpenFileName(
-            self, "Open a reference picture", folder, PICTURE_FILTER
-        )
+        title = "Open a reference picture"
+        path, _ = QFileDialog.getOpenFileName(self, title, self._folder(), PICTURE_FILTER)
         if path:
             self._actions.open_picture(path)
+
+    def _folder(self) -> str:
+        """Return the folder of the reference; for a sample it is that of the last dialog."""
+        reference = self.session.reference
+        if reference is None or not reference.path or reference.path.startswith(samples.PREFIX):
+            return ""
+        return str(Path(reference.path).parent)
 
     def _fill_samples(self) -> None:
         menu = self.sample_button.menu()
@@ -102,11 +111,10 @@ class ReferencePanel(StepPanel):
         menu.clear()
         recent = self._preferences.recent if self._preferences is not None else []
         for path in recent:
-            menu.addAction(as_it_is(path)).triggered.connect(
-                lambda _=False, path=path: self._actions.open_picture(path)
-            )
+            action = menu.addAction(escape_ampersands(path))
+            action.triggered.connect(lambda _=False, path=path: self._actions.open_picture(path))
         if not recent:
-            menu.addAction("Nothing was opened before").setEnabled(False)
+            menu.addAction("No recent pictures").setEnabled(False)
 
     def _on_reference_changed(self) -> None:
         self._failed = False
@@ -114,14 +122,15 @@ class ReferencePanel(StepPanel):
         if reference is None:
             self.thumb.clear()
             self.name_label.setText("No picture yet")
-            self.size_label.setText("Open one, or choose a sample.")
+            self.size_label.setText("Open a picture or choose a sample.")
         else:
             height, width = reference.picture.shape
-            self.name_label.setText(self.name_label.fontMetrics().elidedText(
-                reference.name, Qt.TextElideMode.ElideMiddle, 190))  # fmt: skip
+            metrics = self.name_label.fontMetrics()
+            middle = Qt.TextElideMode.ElideMiddle
+            self.name_label.setText(metrics.elidedText(reference.name, middle, _NAME_WIDTH))
             self.name_label.setToolTip(reference.path or reference.name)
             self.size_label.setText(f"{width} × {height} pixels, grey")
-            self.thumb.setPixmap(thumbnail(reference.picture, THUMB))
+            self.thumb.setPixmap(thumbnail(reference.picture, THUMBNAIL_SIDE))
         self._refresh()
 
     def _on_job_failed(self, failure: Failure) -> None:
@@ -133,17 +142,19 @@ class ReferencePanel(StepPanel):
             self.set_state(RUNNING, "opening")
         elif self._failed:
             self.set_state(FAILED)
+        elif self.session.reference is None:
+            self.set_state(EMPTY)
         else:
-            self.set_state(EMPTY if self.session.reference is None else DONE)
+            self.set_state(DONE)
         self.set_primary(self.open_button)
 
 
 def thumbnail(picture: NDArray[np.float32], side: int) -> QPixmap:
-    """Make a small pixmap of a picture; every n-th pixel is taken before the exact scaling, for speed."""
+    """Return a small pixmap of a picture (rows, columns) with grey values from 0 to 1."""
+    # Taking every n-th pixel first leaves Qt's smooth scaling little to do.
     every = max(min(picture.shape) // (2 * side), 1)
-    small = np.ascontiguousarray(
-        np.clip(picture[::every, ::every] * 255 + 0.5, 0, 255).astype(np.uint8)
-    )
+    grey = np.clip(picture[::every, ::every] * 255 + 0.5, 0, 255)
+    small = np.ascontiguousarray(grey.astype(np.uint8))
     height, width = small.shape
     image = QImage(small.data, width, height, width, QImage.Format.Format_Grayscale8)
     return QPixmap.fromImage(image).scaled(

@@ -2,18 +2,16 @@
 
 # The states of the work in a window. An arrow is labelled with what leads along it.
 #
-#               open                edit, training, answer
-#   (any) ---------------> SAVED -----------------------------> CHANGED
-#     |                      ^                                  |  ^  |
-#     | new                  |              save                |  |  | autosave, every 20 s
-#     v                      +----------------------------------+  |  v
-#    NEW                     |              save                   | AUTOSAVED
-#     |                      +-------------------------------------|--+  |
-#     |      edit                                                  |     | crash
-#     +------------------------------------------------------------+     v
-#                                                                  |  (next start)
-#                                                                  |     | restore
-#                                                                  +--- RECOVERED
+#             new               edit
+#   (any) ----------> NEW ----------------+
+#                                         v      20 s pass               crash
+#             open            edit             ------------>           ------->  (next start)
+#   (any) ----------> SAVED ---------> CHANGED               AUTOSAVED               |
+#                       ^                | ^   <------------     |                   | restore
+#                       |      save      | |        edit         |                   v
+#                       +----------------+ +---------------------|------------- RECOVERED
+#                       |                         save           |
+#                       +----------------------------------------+
 #
 #   NEW        There is no file, and nothing in the session that is worth keeping.
 #   SAVED      The session's stamp is that of the file: `_saved_stamp`.
@@ -44,9 +42,17 @@ from isca_gui.jobs.runner import SaveQueue
 from isca_gui.projects import project_io
 from isca_gui.projects.file_locks import ProjectLocks, file_version
 from isca_gui.session.records import SessionState
-from isca_gui.widgets.file_names import PACKED, SUFFIX, ask_name
-from isca_gui.widgets.missing_files import MissingFiles
-from isca_gui.widgets.save_question import DISCARD, REPLACE, SAVE, ask_replace, ask_save
+from isca_gui.widgets.dialogs import (
+    DISCARD,
+    PACKED,
+    REPLACE,
+    SAVE,
+    SUFFIX,
+    MissingFiles,
+    ask_name,
+    ask_replace,
+    ask_save,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping

@@ -286,6 +286,7 @@ def _with_training(work: SessionState, path: Path) -> Generator[Any, Any, Sessio
     """Return the work with the training that was under way as a run, as if it had been stopped."""
     from isca_gui.core.distortion import dataset_folder
     from isca_gui.core.model import training, training_snapshot
+    from isca_gui.core.progress import Progress, relay
 
     snapshot = training_snapshot.load(path)
     if any(run.number == snapshot.number for run in work.runs):
@@ -297,6 +298,7 @@ def _with_training(work: SessionState, path: Path) -> Generator[Any, Any, Sessio
         if dataset.digest() != snapshot.dataset:
             raise ValueError("the dataset it learned from is no longer there.")
     assert dataset is not None
-    model = yield from training.restored(dataset, snapshot.settings, snapshot.state, snapshot.steps)
+    task = training.restored(dataset, snapshot.settings, snapshot.state, snapshot.steps)
+    model = yield from relay(task, lambda _: Progress(0, 0, "restoring the training"))
     run = Run(snapshot.number, snapshot.name, model, model.settings)
     return replace(work, runs=(*work.runs, run), run=run.number)

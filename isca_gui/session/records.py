@@ -19,14 +19,6 @@ if TYPE_CHECKING:
     from isca_gui.core.settings import DatasetSpec, TrainingSettings
     from isca_gui.core.solvers.steps import State, Step
 
-METHOD_TITLES = {
-    "isca": "ISCA",
-    "kernel-isca": "Kernel ISCA",
-    "pca": "PCA",
-    "kernel-pca": "Kernel PCA",
-    "random": "Random subspace",
-}
-
 
 @dataclass(frozen=True, eq=False)
 class Reference:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
+from isca_gui.core.methods import METHODS
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
-from isca_gui.session.records import METHOD_TITLES, LiveRun, Message, Run, SessionState, Stamp
+from isca_gui.session.records import LiveRun, Message, Run, SessionState, Stamp
 from isca_gui.session.undo import Change
 
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ class Session(QObject):
     def begin_run(self, settings: TrainingSettings, steps: Iterable[Step] = ()) -> int:
         """Begin a training and return its number; `steps` are those of the run it resumes."""
         self._last_run += 1
-        name = f"{METHOD_TITLES.get(settings.method, settings.method)} {self._last_run}"
+        name = f"{METHODS[settings.method].title} {self._last_run}"
         self._live = LiveRun(self._last_run, name, settings, list(steps), self._dataset)
         self._trained_on[self._last_run] = self._dataset_number
         self.runs_changed.emit()

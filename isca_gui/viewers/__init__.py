@@ -1,1 +1,1 @@
-"""What was made and learned, to be looked at: one viewer a file, each can be opened alone."""
+"""Viewers of what was made and learned; each can also be opened alone."""

@@ -1,4 +1,7 @@
-"""Opens one viewer alone, on a small real example: `python -m isca_gui.viewers.bases.bases [--dark] [--empty]`."""
+"""Opens one viewer alone on a small real example.
+
+For instance ``python -m isca_gui.viewers.bases.bases [--dark] [--empty]``.
+"""
 
 from __future__ import annotations
 
@@ -31,34 +34,34 @@ RUNS = (
 )
 
 
-def example(session: Session, side: int = SIDE, runs: tuple[TrainingSettings, ...] = RUNS) -> None:
-    """Put a part of a sample, its dataset and some trained runs into a session."""
+def fill_with_example(session: Session) -> None:
+    """Put a part of a sample picture, its dataset and some trained runs into a session."""
     whole = image.read(samples.resolve("sample:camera"))
-    reference = Reference("camera", whole[60 : 60 + side, 130 : 130 + side].copy())
+    reference = Reference("camera", whole[60 : 60 + SIDE, 130 : 130 + SIDE].copy())
     session.set_reference(reference)
     session.set_spec(DatasetSpec(levels=LEVELS))
     made = run(dataset.generate(reference.picture, session.spec))
     session.set_dataset(made, made.digest(), reference)
-    for settings in runs:
+    for settings in RUNS:
         session.begin_run(settings)
         session.end_run(run(training.train(made, settings)))
 
 
 def alone(viewer: type[Viewer]) -> int:
-    """Show a viewer in a window of its own."""
+    """Show a viewer in a window of its own and return the exit code."""
     application = QApplication.instance() or QApplication(sys.argv[:1])
     assert isinstance(application, QApplication)
     application.setStyle("Fusion")
     theme.apply(theme.DARK if "--dark" in sys.argv else theme.SYSTEM)
-    session, jobs = Session(), JobRunner()
+    session = Session()
+    jobs = JobRunner()
     actions = Actions(session, jobs)
     if "--empty" not in sys.argv:
-        example(session)
-        if session.runs:
-            session.select_run(session.runs[0].number)
-            actions.recognise_made("jpeg", 450.0, 1)
-            for trained in session.runs:
-                actions.evaluate(trained.number)
+        fill_with_example(session)
+        session.select_run(session.runs[0].number)
+        actions.recognise_made("jpeg", 450.0, 1)
+        for trained in session.runs:
+            actions.evaluate(trained.number)
     shown = viewer(session, jobs, actions)
     shown.setWindowTitle(viewer.TITLE)
     shown.resize(1000, 700)

@@ -1,10 +1,11 @@
-"""The commands that give the same as the window."""
+"""The commands that do the same as the window."""
 
 from __future__ import annotations
 
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from isca_gui.core.methods import METHODS
 from isca_gui.core.settings import DatasetSpec, TrainingSettings, number_text
 from isca_gui.core.storage.files import as_word, command_line
 from isca_gui.viewers.export import safe_name
@@ -12,96 +13,97 @@ from isca_gui.viewers.export import safe_name
 if TYPE_CHECKING:
     from isca_gui.core.distortion.dataset import Dataset
 
-_KERNEL_FIELDS = {"kernel", "gamma", "coef0", "degree", "metric"}
-_SOLVER_FIELDS = {"solver", "epochs", "rho", "eta", "tolerance"}
+_WITHOUT_OPTION = {"method", "keep_every"}
 _OPTIONS = {"tolerance": "tol"}
-_NOT_THERE = {"keep_every"}
+_SYMBOLS = {"rho": "ρ", "eta": "η", "gamma": "γ"}
 
 
 def changed_settings(settings: TrainingSettings) -> dict[str, object]:
-    """Give the settings that differ from the published ones and matter to the method."""
-    plain, resolved = (
-        TrainingSettings(method=settings.method, solver=settings.solver),
-        settings.resolved(),
-    )
-    usual = plain.resolved()
-    found: dict[str, object] = {}
+    """Return the settings that matter to the method and differ from the published ones."""
+    # An automatic value, such as the kernel's gamma, is compared with what it stands for.
+    resolved = settings.resolved()
+    defaults = TrainingSettings(method=settings.method, solver=settings.solver).resolved()
+    changed: dict[str, object] = {}
     for field in fields(settings):
         name = field.name
-        if name == "method" or name in _NOT_THERE:
+        if name in _WITHOUT_OPTION or name in METHODS[settings.method].unused_fields:
             continue
-        if name in _KERNEL_FIELDS and not settings.uses_kernel:
-            continue
-        if name in _SOLVER_FIELDS and settings.method not in ("isca", "kernel-isca"):
-            continue
-        base = TrainingSettings() if name == "solver" else usual
         if name == "gamma" and settings.gamma is None:
             continue
+        base = TrainingSettings() if name == "solver" else defaults
         if getattr(resolved, name) != getattr(base, name):
-            found[name] = getattr(resolved, name)
-    return found
+            changed[name] = getattr(resolved, name)
+    return changed
 
 
-def settings_in_short(settings: TrainingSettings) -> str:
-    """Say the settings of a training in a few words."""
+def settings_summary(settings: TrainingSettings) -> str:
+    """Return the settings of a training in a few words."""
     parts = [f"p = {settings.components}", f"block {settings.block}"]
-    titles = {"rho": "ρ", "eta": "η", "gamma": "γ", "tolerance": "tolerance"}
     for name, value in changed_settings(settings).items():
         if name in ("solver", "kernel", "metric", "precision"):
             parts.append(str(value))
         elif name not in ("components", "block"):
-            shown = f"{value:.4g}" if isinstance(value, float) else str(value)
-            parts.append(f"{titles.get(name, name)} {shown}")
+            text = f"{value:.4g}" if isinstance(value, float) else str(value)
+            parts.append(f"{_SYMBOLS.get(name, name)} {text}")
     if settings.uses_kernel and settings.kernel == TrainingSettings.kernel:
         parts.append(settings.kernel)
     return ", ".join(parts)
 
 
 def train_command(settings: TrainingSettings, dataset: str, model: str) -> str:
-    """Write the `isca train` line for some settings."""
+    """Return the `isca train` line for some settings."""
     words = ["isca", "train", as_word(dataset), "-o", as_word(model), "--method", settings.method]
     for name, value in changed_settings(settings).items():
-        words += [
-            f"--{_OPTIONS.get(name, name)}",
-            f"{value!r}" if isinstance(value, float) else str(value),
-        ]
+        words.append(f"--{_OPTIONS.get(name, name)}")
+        words.append(repr(value) if isinstance(value, float) else str(value))
     return command_line(words)
 
 
 def dataset_command(spec: DatasetSpec, picture: str, folder: str) -> str:
-    """Write the `isca dataset` line for a spec."""
+    """Return the `isca dataset` line for a spec."""
     words = ["isca", "dataset", as_word(picture), "-o", folder]
-    usual = DatasetSpec()
-    if spec.kinds != usual.kinds:
+    default = DatasetSpec()
+    if spec.kinds != default.kinds:
         words += ["--kinds", ",".join(spec.kinds)]
-    if spec.levels != usual.levels:
+    if spec.levels != default.levels:
         words += ["--levels", ",".join(map(number_text, spec.levels))]
-    if spec.seed != usual.seed:
+    if spec.seed != default.seed:
         words += ["--seed", str(spec.seed)]
     return command_line(words)
 
 
 def model_file(name: str) -> str:
-    """Give the file that a run of a name is written to by the commands."""
+    """Return the file that the commands write a run of this name to."""
     return f"{safe_name(name.removesuffix('.isca')).replace(' ', '-').lower()}.isca"
 
 
 def classify_command(run: str, picture: str) -> str:
-    """Write the `isca classify` line for a run's name and a picture file."""
-    words = ["isca", "classify", as_word(model_file(run)), as_word(picture)]
-    return command_line(words)
+    """Return the `isca classify` line for a run's name and a picture file."""
+    return command_line(["isca", "classify", as_word(model_file(run)), as_word(picture)])
 
 
 def run_commands(
     settings: TrainingSettings, dataset: Dataset | None, picture: str | None, name: str
 ) -> str:
-    """Write all that is needed to train a run again from its reference picture."""
+    """Return the commands that train a run again from its reference picture.
+
+    Parameters
+    ----------
+    settings
+        What the run was trained with.
+    dataset
+        What it was trained on, or None if that is not loaded.
+    picture
+        File of the reference picture, or None if it has none.
+    name
+        The run's name, which names the model file.
+    """
     model = model_file(name)
     spec = dataset.spec if dataset is not None else None
     if spec is None or picture is None:
         return train_command(settings, "dataset", model)
+    # The train command makes the published dataset from a picture by itself.
     if spec == DatasetSpec():
         return train_command(settings, picture, model)
-    return (
-        f"{dataset_command(spec, picture, 'dataset')}\n{train_command(settings, 'dataset', model)}"
-    )
+    first = dataset_command(spec, picture, "dataset")
+    return f"{first}\n{train_command(settings, 'dataset', model)}"

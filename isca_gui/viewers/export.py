@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QToolButton, QWidget
 
 from isca_gui.core.storage import files
 from isca_gui.jobs.names import JobName
-from isca_gui.widgets.file_names import may_write
+from isca_gui.widgets.dialogs import may_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from isca_gui.session.session import Session
 
     Table = Sequence[Sequence[object]]  # the header first
+    Encoders = Mapping[str, Callable[[], bytes]]  # by the suffix of the file
 
 FILTERS = {
     ".png": "PNG picture (*.png)",
@@ -42,7 +43,11 @@ class ExportError(Exception):
 
 @dataclass(frozen=True)
 class Exportable:
-    """Something that can be saved and copied, in each form it has; `name` proposes the file's name."""
+    """Something that can be saved and copied, in each format it has.
+
+    `name` suggests the file's name, `title` says in menus and messages what it is. Where one of
+    several is meant, `which` names it at the moment of saving.
+    """
 
     name: str
     title: str = "picture"
@@ -50,198 +55,194 @@ class Exportable:
     svg: Callable[[], bytes] | None = None
     table: Callable[[], Table] | None = None
     text: Callable[[], str] | None = None
-    of: Callable[[], str] | None = None  # which of several it is, known when it is saved
+    which: Callable[[], str] | None = None
 
-    def named(self) -> Exportable:
-        """Give it under the name of what it is now."""
-        of = self.of() if self.of is not None else ""
-        return (
-            replace(self, name=f"{self.name} {of}", title=f"{self.title} of {of}", of=None)
-            if of
-            else self
+    def resolved(self) -> Exportable:
+        """Return it with the name and title of what it is at this moment."""
+        if self.which is None or not (which := self.which()):
+            return self
+        return replace(
+            self, name=f"{self.name} {which}", title=f"{self.title} of {which}", which=None
         )
 
     @property
     def suffixes(self) -> tuple[str, ...]:
-        """The kinds of file it can be saved as, the usual one first."""
-        forms = {".png": self.image, ".svg": self.svg, ".csv": self.table, ".txt": self.text}
-        return tuple(suffix for suffix, form in forms.items() if form is not None)
+        """The suffixes of the files it can be saved as, the preferred one first."""
+        formats = {".png": self.image, ".svg": self.svg, ".csv": self.table, ".txt": self.text}
+        return tuple(suffix for suffix, content in formats.items() if content is not None)
 
 
 class Exporter(QObject):
-    """Saves and copies things for one viewer."""
+    """Saves and copies for one viewer."""
 
     def __init__(self, session: Session, jobs: JobRunner, parent: QWidget) -> None:
         super().__init__(parent)
-        self._session, self._jobs, self._widget = session, jobs, parent
+        self._session = session
+        self._jobs = jobs
+        self._widget = parent
 
-    def fill(self, menu: QMenu, things: Sequence[Exportable]) -> None:
-        """Put the entries of some things into a menu."""
-        for thing in things:
-            copy = menu.addAction(f"Copy {thing.title}")
-            copy.triggered.connect(_Call(self.copy, thing))
-            forms = ", ".join(suffix[1:].upper() for suffix in thing.suffixes)
-            save = menu.addAction(f"Save {thing.title}… ({forms})")
-            save.triggered.connect(_Call(self.ask, thing))
+    def add_actions(self, menu: QMenu, items: Sequence[Exportable]) -> None:
+        """Add the actions for some exportables to a menu."""
+        for item in items:
+            copy = menu.addAction(f"Copy {item.title}")
+            copy.triggered.connect(lambda _, item=item: self.copy(item))
+            formats = ", ".join(suffix[1:].upper() for suffix in item.suffixes)
+            save = menu.addAction(f"Save {item.title}… ({formats})")
+            save.triggered.connect(lambda _, item=item: self.save_as(item))
 
-    def menu(self, *things: Exportable) -> QMenu:
-        """Make a menu that vanishes after use."""
+    def menu(self, *items: Exportable) -> QMenu:
+        """Make a menu that is deleted after use."""
         menu = QMenu(self._widget)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.fill(menu, things)
+        self.add_actions(menu, items)
         return menu
 
-    def button(self, *things: Exportable, text: str = "Export") -> QToolButton:
+    def button(self, *items: Exportable, text: str = "Export") -> QToolButton:
         """Make a button with the menu."""
         button = QToolButton(self._widget)
         button.setText(text)
-        button.setAccessibleName(f"{text} {', '.join(thing.title for thing in things)}")
+        button.setAccessibleName(f"{text} {', '.join(item.title for item in items)}")
         button.setToolTip("Copy to the clipboard, or save to a file")
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(button)
-        self.fill(menu, things)
+        self.add_actions(menu, items)
         button.setMenu(menu)
         return button
 
-    def ask(self, thing: Exportable) -> None:
-        """Ask for a file and save what is seen now, whatever is seen when the file is named."""
-        thing = thing.named()
+    def save_as(self, item: Exportable) -> None:
+        """Ask for a file and save there what is seen now."""
+        item = item.resolved()
+        # The content is fetched before the dialog opens: the viewer may show something else
+        # by the time a file has been chosen.
         try:
-            contents = {suffix: _writer(thing, suffix) for suffix in thing.suffixes}
+            encoders = {suffix: _encoder(item, suffix) for suffix in item.suffixes}
         except ExportError as error:
             self._session.say("warning", str(error))
             return
-        dialog = QFileDialog(self._widget, f"Save {thing.title}")
+        dialog = QFileDialog(self._widget, f"Save {item.title}")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
-        dialog.setNameFilters([FILTERS[suffix] for suffix in thing.suffixes])
-        dialog.selectFile(safe_name(thing.name) + thing.suffixes[0])
-        dialog.fileSelected.connect(
-            lambda path: self._on_named(
-                thing, path, _suffix(thing, dialog.selectedNameFilter()), contents
-            )
-        )
+        dialog.setNameFilters([FILTERS[suffix] for suffix in item.suffixes])
+        dialog.selectFile(safe_name(item.name) + item.suffixes[0])
+
+        def on_selected(path: str) -> None:
+            suffix = _suffix_of_filter(item, dialog.selectedNameFilter())
+            self._on_file_selected(item, path, suffix, encoders)
+
+        dialog.fileSelected.connect(on_selected)
         dialog.open()
 
-    def _on_named(
-        self,
-        thing: Exportable,
-        chosen: str,
-        suffix: str,
-        contents: Mapping[str, Callable[[], bytes]],
+    def _on_file_selected(
+        self, item: Exportable, chosen: str, suffix: str, encoders: Encoders
     ) -> None:
-        path = chosen if Path(chosen).suffix.lower() in contents else f"{chosen}{suffix}"
-        if may_write(self._widget, f"Save {thing.title}", path, chosen):
-            self._save(thing, path, contents)
+        path = chosen
+        if Path(chosen).suffix.lower() not in encoders:
+            path = f"{chosen}{suffix}"
+        if may_write(self._widget, f"Save {item.title}", path, chosen):
+            self._save(item, path, encoders)
 
-    def save(self, thing: Exportable, path: str | os.PathLike[str]) -> None:
-        """Save in the form that the file's suffix names; the writing is a job."""
-        thing, suffix = thing.named(), Path(path).suffix.lower()
-        form = suffix if suffix in thing.suffixes else thing.suffixes[0]
+    def save(self, item: Exportable, path: str | os.PathLike[str]) -> None:
+        """Save in the format that the file's suffix names; the writing is a job."""
+        item = item.resolved()
+        suffix = Path(path).suffix.lower()
+        if suffix not in item.suffixes:
+            suffix = item.suffixes[0]
         try:
-            self._save(thing, path, {form: _writer(thing, form)})
+            self._save(item, path, {suffix: _encoder(item, suffix)})
         except ExportError as error:
             self._session.say("warning", str(error))
 
-    def _save(
-        self,
-        thing: Exportable,
-        path: str | os.PathLike[str],
-        contents: Mapping[str, Callable[[], bytes]],
-    ) -> None:
-        suffix = Path(path).suffix.lower()
-        if suffix not in contents:
-            path, suffix = f"{os.fspath(path)}{thing.suffixes[0]}", thing.suffixes[0]
-        target, say, work = os.fspath(path), self._session.say, contents[suffix]
+    def _save(self, item: Exportable, path: str | os.PathLike[str], encoders: Encoders) -> None:
+        target = os.fspath(path)
+        suffix = Path(target).suffix.lower()
+        if suffix not in encoders:
+            suffix = item.suffixes[0]
+            target = f"{target}{suffix}"
+        encode = encoders[suffix]
 
         def write() -> None:
-            content = work()
+            content = encode()
             try:
                 with files.replacing(target) as stream:
                     stream.write(content)
-            except OSError as error:  # its own words name a file that nobody has asked for
+            except OSError as error:
+                # The error's own text names the temporary file, which the user has never heard of.
                 reason = error.strerror or str(error)
-                raise ExportError(
-                    f"Cannot write '{target}': {reason}. Choose another place."
-                ) from error
+                message = f"Cannot write '{target}': {reason}. Choose another place."
+                raise ExportError(message) from error
 
-        title = f"Saving {thing.title} to '{target}'"
-        self._jobs.run(
-            JobName.EXPORT.of(target), title, write,
-            done=lambda _: say("info", f"The {thing.title} was saved as '{target}'."), writes=True,
-        )  # fmt: skip
+        def on_written(_: None) -> None:
+            self._session.say("info", f"The {item.title} was saved as '{target}'.")
 
-    def copy(self, thing: Exportable) -> None:
-        """Put a thing on the clipboard: pictures as pictures, tables and texts as text."""
-        thing, clipboard = thing.named(), QGuiApplication.clipboard()
+        title = f"Saving {item.title} to '{target}'"
+        self._jobs.run(JobName.EXPORT.of(target), title, write, done=on_written, writes=True)
+
+    def copy(self, item: Exportable) -> None:
+        """Copy to the clipboard: pictures as pictures, tables and texts as text."""
+        item = item.resolved()
+        clipboard = QGuiApplication.clipboard()
         try:
-            if thing.table is not None:
-                clipboard.setText(tabbed(_table(thing)))
-            elif thing.text is not None:
-                clipboard.setText(_text(thing))
-            elif thing.image is not None:
-                clipboard.setImage(_image(thing))
+            if item.table is not None:
+                clipboard.setText(tab_separated(_table(item)))
+            elif item.text is not None:
+                clipboard.setText(_text(item))
+            elif item.image is not None:
+                clipboard.setImage(_image(item))
         except ExportError as error:
             self._session.say("warning", str(error))
             return
-        self._session.say("info", f"The {thing.title} is on the clipboard.")
+        self._session.say("info", f"The {item.title} was copied to the clipboard.")
 
 
-def _suffix(thing: Exportable, wanted: str) -> str:
-    """Give the ending that a filter of the dialog stands for, however the system's own dialog words it."""
-    return next((each for each in thing.suffixes if f"*{each}" in wanted), thing.suffixes[0])
+def _suffix_of_filter(item: Exportable, name_filter: str) -> str:
+    """Return the suffix a dialog's filter stands for, however the system's own dialog words it."""
+    return next((each for each in item.suffixes if f"*{each}" in name_filter), item.suffixes[0])
 
 
-class _Call:
-    """Calls with a thing and, where the signal brings a file's name, with that."""
-
-    def __init__(self, work: Callable[..., None], thing: Exportable) -> None:
-        self._work, self._thing = work, thing
-
-    def __call__(self, *arguments: object) -> None:
-        self._work(self._thing, *(each for each in arguments if isinstance(each, str)))
-
-
-def _writer(thing: Exportable, suffix: str) -> Callable[[], bytes]:
-    """Fetch what is to be written, now; give what turns it into bytes, later and in another thread."""
+def _encoder(item: Exportable, suffix: str) -> Callable[[], bytes]:
+    """Fetch the content now and return a function that encodes it later, in any thread."""
     if suffix == ".png":
-        image = _image(thing)
+        image = _image(item)
         return lambda: png(image)
-    if suffix == ".svg" and thing.svg is not None:
-        drawing = thing.svg()
+    if suffix == ".svg" and item.svg is not None:
+        drawing = item.svg()
         return lambda: drawing
+    # File names may hold bytes that are no text, which Python keeps as lone surrogates.
     if suffix == ".csv":
-        table = [tuple(row) for row in _table(thing)]
-        return lambda: comma_separated(table).encode(
-            "utf-8", "backslashreplace"
-        )  # names may be any bytes
-    text = _text(thing)
+        table = [tuple(row) for row in _table(item)]
+        return lambda: comma_separated(table).encode("utf-8", "backslashreplace")
+    text = _text(item)
     return lambda: text.encode("utf-8", "backslashreplace")
 
 
-def _image(thing: Exportable) -> QImage:
-    image = thing.image() if thing.image is not None else None
+def _image(item: Exportable) -> QImage:
+    image = item.image() if item.image is not None else None
     if image is None:
-        raise ExportError(f"There is no {thing.title} to save yet.")
+        raise _nothing_to_save(item)
     return image
 
 
-def _table(thing: Exportable) -> Table:
-    table = thing.table() if thing.table is not None else ()
-    if len(table) < 2:  # nothing below the header
-        raise ExportError(f"There is no {thing.title} to save yet.")
+def _table(item: Exportable) -> Table:
+    table = item.table() if item.table is not None else ()
+    # A table of one row has only its header.
+    if len(table) < 2:
+        raise _nothing_to_save(item)
     return table
 
 
-def _text(thing: Exportable) -> str:
-    text = thing.text() if thing.text is not None else ""
+def _text(item: Exportable) -> str:
+    text = item.text() if item.text is not None else ""
     if not text:
-        raise ExportError(f"There is no {thing.title} to save yet.")
+        raise _nothing_to_save(item)
     return text
 
 
+def _nothing_to_save(item: Exportable) -> ExportError:
+    return ExportError(f"There is no {item.title} to save yet.")
+
+
 def png(image: QImage) -> bytes:
-    """Encode an image."""
+    """Encode an image as PNG."""
     buffer = QBuffer()
     buffer.open(QIODevice.OpenModeFlag.WriteOnly)
     image.save(buffer, "PNG")  # type: ignore[call-overload]
@@ -249,7 +250,7 @@ def png(image: QImage) -> bytes:
 
 
 def drawn_svg(title: str, size: QSize, paint: Callable[[QPainter], None]) -> bytes:
-    """Draw as SVG what a function paints."""
+    """Return as SVG what a function paints."""
     from PySide6.QtSvg import QSvgGenerator
 
     buffer = QBuffer()
@@ -258,11 +259,13 @@ def drawn_svg(title: str, size: QSize, paint: Callable[[QPainter], None]) -> byt
     generator.setOutputDevice(buffer)
     generator.setSize(size)
     generator.setViewBox(QRect(0, 0, size.width(), size.height()))
+    # At another resolution than the screen's, text would have another size than on the screen.
     dots = QGuiApplication.primaryScreen().logicalDotsPerInch()
-    generator.setResolution(round(dots))  # else text has another size than on the screen
+    generator.setResolution(round(dots))
     generator.setTitle(title)
     painter = QPainter(generator)
-    # Text takes its colour from the last change of the pen; black, which the first pen is, would be none.
+    # Qt writes the colour of text only when the pen changes. The first pen is black, so setting
+    # black would be no change and the text would have no colour.
     painter.setPen(QColor("white"))
     paint(painter)
     painter.end()
@@ -270,25 +273,25 @@ def drawn_svg(title: str, size: QSize, paint: Callable[[QPainter], None]) -> byt
 
 
 def comma_separated(table: Table) -> str:
-    """Write a table as CSV (RFC 4180)."""
+    """Return a table as CSV (RFC 4180)."""
     stream = io.StringIO(newline="")
     csv.writer(stream).writerows(table)
     return stream.getvalue()
 
 
-def tabbed(table: Table) -> str:
-    """Write a table as spreadsheets take it from the clipboard."""
+def tab_separated(table: Table) -> str:
+    """Return a table as spreadsheets accept it from the clipboard."""
     return "\n".join("\t".join(str(cell).replace("\t", " ") for cell in row) for row in table)
 
 
 def safe_name(name: str) -> str:
-    """Turn a title into a file's name that every system takes."""
+    """Return a title as a file name that every system accepts."""
     kept = "".join(letter if letter.isalnum() or letter in " -_." else "-" for letter in name)
     return kept.strip(" .")[:80] or "export"
 
 
-def plot_thing(name: str, item: Any) -> Exportable:
-    """Describe a plot of pyqtgraph."""
+def exportable_plot(name: str, item: Any) -> Exportable:
+    """Return a pyqtgraph plot as an exportable."""
     return Exportable(name, "plot", image=lambda: plot_image(item), svg=lambda: plot_svg(item))
 
 

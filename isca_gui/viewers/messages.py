@@ -1,4 +1,4 @@
-"""The history of messages: what happened, which file, what to do; details can be copied."""
+"""The history of messages: what happened, with which file, and what to do."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from isca_gui.session.session import Session
 
 _MARKS = {"info": "i  note", "warning": "!  warning", "error": "✗  error"}
-_HINT = "Copy takes the selected line with its details."
-_NARROW = 75  # letters
-_EMPTY = "Nothing to report yet. What the program does, and what goes wrong, is told here."
+_HINT = "Copy includes the details of the selected message."
+_EMPTY = "No messages yet. What the program does, and what goes wrong, is reported here."
+# Width in letters below which the details go below the list.
+_NARROW = 75
 
 
 class MessagesViewer(QWidget):
@@ -53,7 +54,7 @@ class MessagesViewer(QWidget):
         self.details = QPlainTextEdit()
         self.details.setReadOnly(True)
         self.details.setAccessibleName("Details of the message")
-        self.details.setToolTip("All that is known about the selected message.")
+        self.details.setToolTip("Everything known about the selected message.")
         self.copy_button = QPushButton("Copy")
         self.copy_button.setAccessibleName("Copy the message")
         self.copy_button.clicked.connect(self.copy)
@@ -87,7 +88,7 @@ class MessagesViewer(QWidget):
             QGuiApplication.clipboard().setText(f"{text}\n\n{details}" if details else text)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the details below where there is no room beside."""
+        """Put the details below the list where there is no room beside it."""
         super().resizeEvent(event)
         narrow = self.width() < _NARROW * self.fontMetrics().averageCharWidth()
         wanted = Qt.Orientation.Vertical if narrow else Qt.Orientation.Horizontal
@@ -95,7 +96,7 @@ class MessagesViewer(QWidget):
             self._splitter.setOrientation(wanted)
 
     def changeEvent(self, event: QEvent) -> None:
-        """Follow a change between light and dark."""
+        """Follow a change between the light and the dark theme."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange and hasattr(self, "list"):
             for row in range(self.list.topLevelItemCount()):
@@ -111,8 +112,9 @@ class MessagesViewer(QWidget):
         item.setToolTip(2, message.text)
         item.setData(1, Qt.ItemDataRole.UserRole, message.level)
         _colour(item)
+        # The selection follows the newest message unless the user is reading an older one.
         last = self.list.topLevelItem(self.list.topLevelItemCount() - 1)
-        follows = self.list.currentItem() in (None, last)  # else somebody reads another one
+        follows = self.list.currentItem() in (None, last)
         self.list.addTopLevelItem(item)
         if self.list.topLevelItemCount() > MOST_MESSAGES:
             self.list.takeTopLevelItem(0)
@@ -121,20 +123,19 @@ class MessagesViewer(QWidget):
 
     def _on_selected(self) -> None:
         item = self.list.currentItem()
-        self.details.setPlainText(
-            "" if item is None else item.data(0, Qt.ItemDataRole.UserRole) or item.text(2)
-        )
         self.copy_button.setEnabled(item is not None)
-        self.copy_button.setToolTip(
-            "Copy the selected message with its details."
-            if item is not None
-            else "There is no message yet."
-        )
-        self.hint.setText(_EMPTY if item is None else _HINT)
+        if item is None:
+            self.details.setPlainText("")
+            self.copy_button.setToolTip("There is no message yet.")
+            self.hint.setText(_EMPTY)
+        else:
+            self.details.setPlainText(item.data(0, Qt.ItemDataRole.UserRole) or item.text(2))
+            self.copy_button.setToolTip("Copy the selected message with its details.")
+            self.hint.setText(_HINT)
 
 
 def _colour(item: QTreeWidgetItem) -> None:
-    """Give a warning or an error its colour in the theme that is shown now."""
+    """Colour a warning or an error for the current theme."""
     colours = {"warning": theme.shades().warning, "error": theme.shades().error}
     level = item.data(1, Qt.ItemDataRole.UserRole)
     if level in colours:
@@ -152,7 +153,7 @@ def _list() -> QTreeWidget:
         made.header().setSectionResizeMode(column, QHeaderView.ResizeMode.ResizeToContents)
     made.header().setSectionResizeMode(2, QHeaderView.ResizeMode.Stretch)
     made.setAccessibleName("Messages")
-    made.setToolTip("What happened, the newest last.")
+    made.setToolTip("What happened, newest last.")
     return made
 
 

@@ -18,13 +18,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from PySide6.QtWidgets import QMenu, QWidget
 
-_LABEL_ROOM = 26  # pixels that a label of an upright axis needs
-_DASHES: tuple[tuple[float, ...], ...] = ((), (7, 4), (2, 3))  # of the curves of a histogram
+# Height in pixels that one label of a vertical axis needs.
+_LABEL_HEIGHT = 26
+# Lengths of dashes and gaps in pixels, for the curves of a histogram in turn.
+_DASHES: tuple[tuple[float, ...], ...] = ((), (7, 4), (2, 3))
+# The vertical range of a histogram as a multiple of its highest value: the legend lies above.
 _HEADROOM = 1.3
 
 
 class LogAxis(pg.AxisItem):  # type: ignore[misc]
-    """An upright axis of powers of ten with as many labels as there is room for."""
+    """A vertical logarithmic axis with as many labels as there is room for."""
 
     def __init__(self) -> None:
         super().__init__("left")
@@ -32,19 +35,17 @@ class LogAxis(pg.AxisItem):  # type: ignore[misc]
         self.setWidth(62)
 
     def tickValues(self, low: float, high: float, size: float) -> list[tuple[float, list[float]]]:
-        """Give labelled places, and faint ones between them."""
+        """Return the labelled places and the faint ones between them, as powers of ten."""
         low, high = sorted((low, high))
         per_decade = size / max(high - low, 1e-9)
         decades = range(math.floor(low), math.ceil(high) + 1)
-        every = max(math.ceil(_LABEL_ROOM / per_decade), 1)
-        # The nearest two of these are 1 to 2: 0.30 of a decade; of 1, 3: 0.48.
-        digits = (
-            (1, 2, 5)
-            if 0.3 * per_decade > _LABEL_ROOM
-            else (1, 3)
-            if 0.45 * per_decade > _LABEL_ROOM
-            else (1,)
-        )
+        every = max(math.ceil(_LABEL_HEIGHT / per_decade), 1)
+        # The nearest labels of 1, 2, 5 are log10(2) = 0.30 of a decade apart, those of 1, 3 0.48.
+        digits: tuple[int, ...] = (1,)
+        if 0.3 * per_decade > _LABEL_HEIGHT:
+            digits = (1, 2, 5)
+        elif 0.45 * per_decade > _LABEL_HEIGHT:
+            digits = (1, 3)
         labelled = [d + math.log10(digit) for d in decades if d % every == 0 for digit in digits]
         finer = range(1, 10) if per_decade > 60 else (1,)
         rest = [d + math.log10(digit) for d in decades for digit in finer]
@@ -53,56 +54,62 @@ class LogAxis(pg.AxisItem):  # type: ignore[misc]
         return [(1.0, inside), (1.0, between)]
 
     def tickStrings(self, values: Sequence[float], scale: float, spacing: float) -> list[str]:
-        """Write numbers as they are read."""
-        return [
-            f"{10**value:.0e}" if not -4 < value < 5 else f"{10**value:.4g}" for value in values
-        ]
+        """Return the values, not their logarithms; very large and small ones in powers of ten."""
+        return [f"{10**value:.4g}" if -4 < value < 5 else f"{10**value:.0e}" for value in values]
 
 
 def make_plot(name: str, parent: QWidget, left: str, bottom: str, *, log: bool = False) -> Any:
-    """Make a plot with named axes; its own menu makes room for ours."""
-    more = {"axisItems": {"left": LogAxis()}} if log else {}
-    plot = pg.PlotWidget(parent, enableMenu=False, **more)
+    """Make a plot with named axes and without pyqtgraph's own menu."""
+    axes = {"left": LogAxis()} if log else {}
+    plot = pg.PlotWidget(parent, enableMenu=False, axisItems=axes)
     plot.setAccessibleName(name)
     plot.setLabel("left", left)
     plot.setLabel("bottom", bottom)
     for side in ("left", "bottom"):
         axis = plot.getAxis(side)
         axis.enableAutoSIPrefix(False)
-        # The grid lies in the axes: without a cache they are drawn anew under every change of a curve.
+        # The axes draw the grid. Without a cache they are redrawn at every change of a curve.
         axis.setCacheMode(pg.QtWidgets.QGraphicsItem.CacheMode.DeviceCoordinateCache)
     plot.showGrid(x=True, y=True, alpha=0.25)
     plot.hideButtons()
+    # A plot answers no key, so the Tab key passes it over.
     for widget in (plot, plot.viewport()):
-        widget.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # a plot has nothing to type into
+        widget.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     style_plot(plot)
     return plot
 
 
 def style_plot(plot: Any) -> None:
-    """Give a plot the colours of the theme that is shown now."""
+    """Apply the colours of the current theme to a plot."""
     shades = theme.shades()
     plot.setBackground(shades.base)
     for side in ("left", "bottom"):
         axis = plot.getAxis(side)
         axis.setPen(shades.border)
         axis.setTextPen(shades.text)
-    if plot.plotItem.legend is not None:
-        plot.plotItem.legend.setBrush(shades.base)  # no curve crosses it
-        plot.plotItem.legend.setLabelTextColor(shades.text)
-        for _, label in plot.plotItem.legend.items:
-            label.setText(label.text)  # a colour alone is not drawn
+    legend = plot.plotItem.legend
+    if legend is not None:
+        # An opaque background, so that no curve shows through the text.
+        legend.setBrush(shades.base)
+        legend.setLabelTextColor(shades.text)
+        # pyqtgraph takes up a new colour only together with a text.
+        for _, label in legend.items:
+            label.setText(label.text)
 
 
 def line_pen(colour: str, width: float, dashes: Sequence[float]) -> QPen:
-    """Make a pen whose width and dashes are in pixels, whatever the width and the scale of the screen.
+    """Make a pen whose width and dashes are in logical pixels, whatever the scale of the screen.
 
-    Pens of plots are of a width in the screen's own pixels, which are half as large at a scale of two.
+    pyqtgraph's pens are cosmetic: their width counts device pixels, which are half as large at a
+    scale of two.
     """
+    ratio = 1.0
     application = QGuiApplication.instance()
-    ratio = application.devicePixelRatio() if isinstance(application, QGuiApplication) else 1.0
+    if isinstance(application, QGuiApplication):
+        ratio = application.devicePixelRatio()
     pen: QPen = pg.mkPen(colour, width=width * ratio)
     if dashes:
+        # Qt measures dashes in multiples of the pen's width.
         pen.setDashPattern([length / width for length in dashes])
         pen.setCapStyle(Qt.PenCapStyle.FlatCap)
     return pen
@@ -123,17 +130,18 @@ def line_icon(dashes: Sequence[float], ratio: float) -> QIcon:
 
 
 def add_menu(plot: Any, menu: Callable[[], QMenu]) -> None:
-    """Open a menu of ours on a right click."""
+    """Open a menu on a right click."""
     plot.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
     plot.customContextMenuRequested.connect(lambda place: menu().popup(plot.mapToGlobal(place)))
 
 
 def show_histogram(plot: Any, centres: NDArray[Any], counts: Mapping[str, NDArray[Any]]) -> None:
-    """Draw how often values occur, with room above the curves for the legend."""
+    """Draw how often values occur, leaving room above the curves for the legend."""
     plot.clear()
     highest = 1.0
-    for number, (name, found) in enumerate(counts.items()):
-        logs = np.log10(found + 1.0)
+    for number, (name, values) in enumerate(counts.items()):
+        # One is added because empty bins have no logarithm.
+        logs = np.log10(values + 1.0)
         highest = max(highest, float(logs.max()))
         pen = line_pen(theme.RUN_COLOURS[number], 2, _DASHES[number % len(_DASHES)])
         plot.plot(centres, logs, pen=pen, name=name)

@@ -1,8 +1,9 @@
-"""What a model keeps of a picture: the original, what comes back, and what is lost."""
+"""What a model keeps of a picture: the original, the reconstruction, and what is lost."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,8 +26,14 @@ from isca_gui.viewers.canvas import layers
 from isca_gui.viewers.canvas.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
 from isca_gui.viewers.export import Exportable
-from isca_gui.viewers.runs import run_data
-from isca_gui.viewers.viewer import LatestOnly, NextStep, Viewer, need_run, zoom_buttons
+from isca_gui.viewers.viewer import (
+    LatestOnly,
+    NextStep,
+    Viewer,
+    stale_sentence,
+    step_to_run,
+    zoom_buttons,
+)
 from isca_gui.widgets import theme
 from isca_gui.widgets.flow_layout import Flow, together
 from isca_gui.widgets.quiet_widgets import SteadyLabel
@@ -42,26 +49,35 @@ if TYPE_CHECKING:
     from isca_gui.viewers.canvas.layers import Layer
 
 PANES = ("Original", "Reconstruction", "Difference", "SSIM map")
-_LIMIT = 0.25  # of the difference's scale: 64 grey levels; the same for all numbers of components
+# The scale of the difference ends at 64 grey levels. It is fixed, so that pictures for different
+# numbers of components can be compared.
+_LIMIT = 0.25
 
 
 @dataclass(frozen=True, eq=False)
-class Rebuilt:
-    """A picture and what came back of it."""
+class ReconstructedPicture:
+    """A picture, its reconstruction, and how much they differ."""
 
-    panes: tuple[Layer, ...]
-    error: float
-    similarity: float
+    panes: tuple[Layer, ...]  # in the order of PANES
+    error: float  # MSE
+    similarity: float  # mean SSIM
     components: int
 
 
-def rebuild(model: Model, picture: NDArray[np.float32], components: int) -> Rebuilt:
-    """Project a picture, come back, and measure what was lost."""
-    back = np.clip(model.reconstruct(picture, components), 0, 1)  # as it is shown and saved
-    similar, _ = layers.similarity_layer(picture, back, model.grid.side)
+def reconstruct(
+    model: Model, picture: NDArray[np.float32], components: int
+) -> ReconstructedPicture:
+    """Project a picture (height, width) into the subspaces and back, and measure what was lost."""
+    # The figures are those of the picture as it is shown and saved, that is clipped.
+    back = np.clip(model.reconstruct(picture, components), 0, 1)
+    similarity_map, _ = layers.similarity_layer(picture, back, model.grid.side)
     difference = layers.difference_layer(picture, back, _LIMIT)
-    panes = (layers.grey_layer(picture), layers.grey_layer(back), difference, similar)
-    return Rebuilt(panes, mse(picture, back), float(ssim_map(picture, back).mean()), components)
+    return ReconstructedPicture(
+        panes=(layers.grey_layer(picture), layers.grey_layer(back), difference, similarity_map),
+        error=mse(picture, back),
+        similarity=float(ssim_map(picture, back).mean()),
+        components=components,
+    )
 
 
 class ReconstructionViewer(Viewer):
@@ -73,58 +89,49 @@ class ReconstructionViewer(Viewer):
         self, session: Session, jobs: JobRunner, actions: Actions, parent: QWidget | None = None
     ) -> None:
         super().__init__(session, jobs, actions, parent)
-        self._newest = LatestOnly(jobs, "reconstruction", "Reconstructing", self)
+        self._latest = LatestOnly(jobs, "reconstruction", "Reconstructing", self)
         self._sources: list[tuple[str, Any]] = []
-        self.rebuilt: Rebuilt | None = None
+        self.result: ReconstructedPicture | None = None
         self._model: Model | None = None
         self._build()
-        kept = {
-            "source": view_settings.combo(self.source),
-            "components": view_settings.slider(self.slider),
-        }
-        self.looks.keep(**kept, view=view_settings.view(self.canvases[PANES[0]].view))
-        for signal in (session.run_selected, session.dataset_changed, session.tested_changed,
-                       session.reference_changed, session.stale_changed):  # fmt: skip
-            signal.connect(self.mark_dirty)
+        self.view_settings.register(
+            source=view_settings.combo(self.source),
+            components=view_settings.slider(self.slider),
+            view=view_settings.visible_part(self.canvases[PANES[0]].view),
+        )
+        session.run_selected.connect(self.mark_dirty)
+        session.dataset_changed.connect(self.mark_dirty)
+        session.tested_changed.connect(self.mark_dirty)
+        session.reference_changed.connect(self.mark_dirty)
+        session.stale_changed.connect(self.mark_dirty)
 
     def missing_step(self) -> NextStep | None:
-        """Need a trained model."""
-        return need_run(self.session, self._actions)
+        """Return the step to a trained model."""
+        return step_to_run(self.session, self._actions)
 
     def redraw(self) -> None:
-        """Offer the pictures that the selected run fits, and show one."""
+        """Offer the pictures of the size that the selected run was trained on, and show one."""
         run = self.session.run
         if run is None:
             return
         if run.model is not self._model:
             self._model = run.model
-            self._newest.forget()
+            self._latest.discard()
             self._adapt(run.model)
         self._fill(run.model)
-        self._rebuild()
+        self._reconstruct()
 
-    # --- building ---------------------------------------------------------------------------------------
+    # --- building ---------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        self.source = QComboBox(self)
-        self.source.setAccessibleName("Picture to reconstruct")
-        self.source.setToolTip("Any training picture or test picture")
-        self.source.setMinimumContentsLength(22)
-        self.source.currentIndexChanged.connect(self._rebuild)
-        self.slider = QSlider(Qt.Orientation.Horizontal, self)
-        self.slider.setAccessibleName("Number of components")
-        self.slider.setToolTip("How many components of every block are used")
-        self.slider.setTickPosition(QSlider.TickPosition.TicksBelow)
-        self.slider.setPageStep(1)
-        self.slider.valueChanged.connect(self._rebuild)
-        self.count = QLabel(self)
+        self._make_controls()
         first = PictureCanvas(PANES[0], self)
         self.canvases = {PANES[0]: first}
         for name in PANES[1:]:
             self.canvases[name] = PictureCanvas(name, self, first.view)
         for name, canvas in self.canvases.items():
             canvas.set_caption(name)
-            canvas.menu = _Menu(self, name, canvas)
+            canvas.menu = partial(self._pane_menu, name)
         first.view.cursor_changed.connect(self._on_cursor_changed)
         self.bars = {name: ColourBar(f"Scale of {name}", self) for name in PANES[2:]}
         self.bars["Difference"].set_scale(
@@ -139,8 +146,9 @@ class ReconstructionViewer(Viewer):
                 grid.addWidget(self.bars[name], 1, 2 * (place % 2) + 1)
         grid.setColumnStretch(0, 1)
         grid.setColumnStretch(2, 1)
-        self.figures, self.readout = QLabel(" ", self), SteadyLabel(self)
+        self.figures = QLabel(" ", self)
         self.figures.setWordWrap(True)
+        self.readout = SteadyLabel(self)
         shown = QWidget(self)
         column = QVBoxLayout(shown)
         column.setContentsMargins(0, 0, 0, 0)
@@ -159,25 +167,44 @@ class ReconstructionViewer(Viewer):
         outer.setContentsMargins(6, 6, 6, 6)
         outer.addWidget(self._pages)
 
+    def _make_controls(self) -> None:
+        self.source = QComboBox(self)
+        self.source.setAccessibleName("Picture to reconstruct")
+        self.source.setToolTip("Any training picture or test picture")
+        self.source.setMinimumContentsLength(22)
+        self.source.currentIndexChanged.connect(self._reconstruct)
+        self.slider = QSlider(Qt.Orientation.Horizontal, self)
+        self.slider.setAccessibleName("Number of components")
+        self.slider.setToolTip("How many components of every block are used")
+        self.slider.setTickPosition(QSlider.TickPosition.TicksBelow)
+        self.slider.setPageStep(1)
+        self.slider.setMinimumWidth(140)
+        self.slider.valueChanged.connect(self._reconstruct)
+        self.count = QLabel(self)
+
     def _controls(self, first: PictureCanvas) -> Flow:
         row = Flow()
-        names = {text: QLabel(text, self) for text in ("Picture", "Components")}
-        names["Picture"].setBuddy(self.source)
-        names["Components"].setBuddy(self.slider)
-        self.slider.setMinimumWidth(140)
-        row.addWidget(together(self, names["Picture"], self.source))
-        row.addWidget(together(self, names["Components"], self.slider, self.count))
+        picture = QLabel("Picture", self)
+        picture.setBuddy(self.source)
+        components = QLabel("Components", self)
+        components.setBuddy(self.slider)
+        row.addWidget(together(self, picture, self.source))
+        row.addWidget(together(self, components, self.slider, self.count))
         row.push()
         row.addWidget(zoom_buttons(first, self))
-        things = [Exportable(name.lower(), name.lower(), image=canvas.composed) for name, canvas in
-                  self.canvases.items()]  # fmt: skip
-        row.addWidget(self.exporter.button(*things))
+        row.addWidget(self.exporter.button(*(self._exportable(name) for name in self.canvases)))
         return row
 
-    # --- drawing ----------------------------------------------------------------------------------------
+    def _exportable(self, name: str) -> Exportable:
+        return Exportable(name.lower(), name.lower(), image=self.canvases[name].composed)
+
+    def _pane_menu(self, name: str) -> QMenu:
+        return self.exporter.menu(self._exportable(name))
+
+    # --- drawing ----------------------------------------------------------------------------------
 
     def _adapt(self, model: Model) -> None:
-        """Offer as many components as the model has; say why where it cannot reconstruct."""
+        """Offer as many components as the model has, or explain why it cannot reconstruct."""
         self.slider.blockSignals(True)
         components = model.state.u.shape[2]
         self.slider.setRange(1, components)
@@ -192,24 +219,22 @@ class ReconstructionViewer(Viewer):
             self._pages.setCurrentIndex(1)
 
     def _fill(self, model: Model) -> None:
-        """List the pictures of the model's size; the one chosen stays if it is still there."""
+        """List the pictures of the model's size; the chosen one stays if it is still there."""
         size = (model.grid.height, model.grid.width)
         sources: list[tuple[str, Any]] = []
-        if self.session.dataset is not None and self.session.dataset.reference.shape == size:
-            for number, entry in enumerate(self.session.dataset.entries):
+        dataset = self.session.dataset
+        if dataset is not None and dataset.reference.shape == size:
+            sources.append(("Reference", dataset.reference))
+            for picture, entry in zip(dataset.pictures[1:], dataset.entries[1:], strict=True):
                 style = theme.class_style(entry.label)
-                name = (
-                    f"{style.letter}  {style.title}, MSE {entry.achieved_mse:.1f}"
-                    if number
-                    else "Reference"
-                )
-                sources.append((name, self.session.dataset.pictures[number]))
-        sources += [
-            (f"Test: {test.name}", test.picture)
-            for test in self.session.tested
-            if test.picture.shape == size
-        ]
-        before, place = self.source.currentText(), self.source.currentIndex()
+                name = f"{style.letter}  {style.title}, MSE {entry.achieved_mse:.1f}"
+                sources.append((name, picture))
+        for test in self.session.tested:
+            if test.picture.shape == size:
+                sources.append((f"Test: {test.name}", test.picture))
+        # Two pictures may have the same name, so the place counts first.
+        before = self.source.currentText()
+        place = self.source.currentIndex()
         if not 0 <= place < len(sources) or sources[place][0] != before:
             place = next((each for each, (name, _) in enumerate(sources) if name == before), 0)
         self._sources = sources
@@ -219,56 +244,50 @@ class ReconstructionViewer(Viewer):
         self.source.setCurrentIndex(place if sources else -1)
         self.source.blockSignals(False)
 
-    def _rebuild(self, *_: object) -> None:
-        model, components, place = self._model, self.slider.value(), self.source.currentIndex()
+    def _reconstruct(self, *_: object) -> None:
+        model = self._model
+        components = self.slider.value()
+        place = self.source.currentIndex()
         self.count.setText(f"{components} of {self.slider.maximum()}")
         if model is None or model.kernel is not None:
             return
         if not 0 <= place < len(self._sources):
             size = f"{model.grid.width}×{model.grid.height}"
             self.figures.setText(
-                f"There is no picture of {size} pixels, the size this model was trained on."
+                f"No picture has the size that this model was trained on, {size} pixels."
             )
-            self._newest.forget()
+            self._latest.discard()
             for canvas in self.canvases.values():
                 canvas.set_layer(None)
             return
         picture = self._sources[place][1]
-        self._newest.ask(lambda: rebuild(model, picture, components), self._on_rebuilt)
+        self._latest.submit(lambda: reconstruct(model, picture, components), self._on_reconstructed)
 
-    def _on_rebuilt(self, rebuilt: Rebuilt) -> None:
-        self.rebuilt = rebuilt
-        for canvas, layer in zip(self.canvases.values(), rebuilt.panes, strict=True):
+    def _on_reconstructed(self, result: ReconstructedPicture) -> None:
+        self.result = result
+        for canvas, layer in zip(self.canvases.values(), result.panes, strict=True):
             canvas.set_layer(layer)
-        run, model = self.session.run, self._model
-        numbers = model.grid.pixels if model else 0
-        self.figures.setText(
-            f"{run.name if run else ''}: mean SSIM {rebuilt.similarity:.4f}  ·  MSE {rebuilt.error:.2f}  ·  "
-            f"{rebuilt.components} numbers and the mean for every block of {numbers} pixels"
-            + (f"  ·  {run_data.sentence(self.session, run)}" if run and run.stale else "")
-        )
+        run = self.session.run
+        pixels = self._model.grid.pixels if self._model else 0
+        numbers = "1 number" if result.components == 1 else f"{result.components} numbers"
+        parts = [
+            f"{run.name if run else ''}: mean SSIM {result.similarity:.4f}",
+            f"MSE {result.error:.2f}",
+            f"{numbers} and the mean for every block of {pixels} pixels",
+        ]
+        if run is not None and run.stale:
+            parts.append(stale_sentence(self.session, run))
+        self.figures.setText("  ·  ".join(parts))
 
     def _on_cursor_changed(self, place: tuple[int, int] | None) -> None:
-        if place is None or self.rebuilt is None:
+        if place is None or self.result is None:
             self.readout.setText(" ")
             return
         values = [
             f"{name.lower()} {layer.text_at(*place)}"
-            for name, layer in zip(PANES, self.rebuilt.panes, strict=True)
+            for name, layer in zip(PANES, self.result.panes, strict=True)
         ]
         self.readout.setText(f"x {place[1]}, y {place[0]}    " + "    ".join(values))
-
-
-class _Menu:
-    """Makes the menu of one pane."""
-
-    def __init__(self, viewer: ReconstructionViewer, name: str, canvas: PictureCanvas) -> None:
-        self._viewer, self._name, self._canvas = viewer, name, canvas
-
-    def __call__(self) -> QMenu:
-        return self._viewer.exporter.menu(
-            Exportable(self._name, self._name.lower(), image=self._canvas.composed)
-        )
 
 
 if __name__ == "__main__":

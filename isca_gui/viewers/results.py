@@ -1,4 +1,4 @@
-"""What the menu of results does: the paper's experiments as a job, and what can be saved and copied."""
+"""What the Results menu does: run the paper's experiments, save and copy results."""
 
 from __future__ import annotations
 
@@ -22,18 +22,16 @@ if TYPE_CHECKING:
     from isca_gui.viewers.votes.vote_map import VoteMapViewer
 
 _NO_TEST = "No picture has been recognised yet. Open one in step 4."
-_NO_RUN = "The run that recognised this picture was deleted. Recognise it again first."
-_KNOWN = (
-    "isca classify knows this picture, which was left out here, and would find itself. "
+_NO_RUN = "The run that recognised this picture was deleted. Recognise the picture again first."
+_TRAINING_PICTURE = (
+    "No command: this is a training picture, so isca classify would match it to itself. "
     "'isca evaluate MODEL' leaves out each training picture in turn."
 )
-_NO_MAP = (
-    "The map of this picture is not made yet. Wait until that has ended, or recognise it again."
-)
+_NO_MAP = "The map of this picture is not ready yet. Wait a moment, or recognise the picture again."
 
 
 class Results(QObject):
-    """Acts on what the session has found."""
+    """Saves, copies and reproduces results of the session."""
 
     def __init__(
         self,
@@ -44,14 +42,17 @@ class Results(QObject):
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
-        self._session, self._jobs, self._widget = session, jobs, parent
-        self._votes, self._show = votes, show
+        self._session = session
+        self._jobs = jobs
+        self._widget = parent
+        self._votes = votes
+        self._show = show
 
     def compare(self) -> None:
         """Show all runs in one table."""
         self._show("comparison")
 
-    # --- the paper --------------------------------------------------------------------------------------
+    # --- the paper --------------------------------------------------------------------------------
 
     def ask_reproduce(self, quick: bool = False) -> None:
         """Ask for a folder and run the paper's experiments on the reference."""
@@ -59,27 +60,25 @@ class Results(QObject):
             self._session.say("warning", "There is no reference picture yet. Open one first.")
             return
         if self._jobs.running(JobName.REPRODUCTION):
-            self._session.say("warning", "The paper is being reproduced already. Stop that first.")
+            text = "The paper is already being reproduced. Stop that first."
+            self._session.say("warning", text)
             return
-        title = "Folder for the report: a new or empty one, or that of a reproduction to go on with"
-        folder = QFileDialog.getExistingDirectory(self._widget, title)
+        folder = QFileDialog.getExistingDirectory(self._widget, "Choose a report folder")
         if folder:
             self.reproduce(folder, quick)
 
     def reproduce(self, folder: str, quick: bool = False) -> None:
-        """Run the paper's experiments on the reference; stopped, they go on in the same folder next time."""
+        """Run the paper's experiments on the reference, or continue those begun in the folder."""
         reference = self._session.reference
         if reference is None:
             return
 
         def make() -> Generator[Any, None, Any]:
-            from isca_gui.core.paper import reproduce
+            # Imported only here: the window opens sooner without it.
+            from isca_gui.core.paper.reproduce import reproduce
 
-            return (
-                yield from reproduce.reproduce(
-                    reference.picture, folder, quick=quick, name=reference.name
-                )
-            )
+            picture = reference.picture
+            return (yield from reproduce(picture, folder, quick=quick, name=reference.name))
 
         self._jobs.start(
             JobName.REPRODUCTION, "Reproducing the paper", make, done=self._on_reproduced
@@ -87,51 +86,56 @@ class Results(QObject):
 
     def _on_reproduced(self, results: Any) -> None:
         report = Path(results.report).absolute()
-        self._session.say("info", f"The paper was reproduced; the report is '{report}'.")
+        self._session.say("info", f"The paper was reproduced. The report is '{report}'.")
         QDesktopServices.openUrl(QUrl.fromLocalFile(str(report)))
 
-    # --- recognition ------------------------------------------------------------------------------------
+    # --- recognition ------------------------------------------------------------------------------
 
     def save_map(self) -> None:
         """Ask for a file and save the vote map of the selected picture."""
-        if self._recognised():
+        if self._has_map():
             self._show("vote_map")
             self._votes.ask_save_map()
 
     def save_votes(self) -> None:
         """Ask for a file and save the votes of all blocks of the selected picture."""
-        if self._recognised():
+        if self._has_map():
             self._show("vote_map")
             self._votes.ask_save_votes()
 
     def copy_command(self) -> None:
-        """Copy the line that recognises the selected picture on the command line."""
+        """Copy the command that recognises the selected picture."""
         test = self._session.test
         run = self._session.run_of(test.run) if test is not None else None
         if test is None or run is None:
-            gone = test is not None and test.verdict is not None
-            self._session.say("warning", _NO_RUN if gone else _NO_TEST)
+            run_deleted = test is not None and test.verdict is not None
+            self._session.say("warning", _NO_RUN if run_deleted else _NO_TEST)
             return
         if test.truth is not None and test.truth.left_out_of:
-            self._session.say("warning", _KNOWN)
+            self._session.say("warning", _TRAINING_PICTURE)
             return
         picture = test.path or f"{safe_name(test.name)}.png"
         QGuiApplication.clipboard().setText(classify_command(run.name, picture))
-        first = "" if test.path else f" The picture must be saved as '{picture}' first."
-        self._session.say(
-            "info",
-            f"The command that recognises {test.name} is on the clipboard. Export the model first.{first}",
-        )
+        text = f"The command that recognises {test.name} was copied to the clipboard."
+        if test.path:
+            text += " Export the model before you run it."
+        else:
+            text += f" Export the model and save the picture as '{picture}' before you run it."
+        self._session.say("info", text)
 
-    def _recognised(self) -> bool:
+    def _has_map(self) -> bool:
+        """Whether the selected picture has a vote map that may be shown; if not, say why."""
         test = self._session.test
         if test is not None and test.secret:
             self._session.say("warning", GUESS_FIRST)
             return False
         if test is None or test.verdict is None:
             self._session.say("warning", _NO_TEST)
-        elif test.recognition is None:  # a project's file holds verdicts only: see `recollect`
-            self._session.say(
-                "warning", _NO_RUN if self._session.run_of(test.run) is None else _NO_MAP
-            )
-        return test is not None and test.recognition is not None
+            return False
+        # A project's file holds verdicts only. The maps are computed again in the background after
+        # the project has been opened.
+        if test.recognition is None:
+            run_deleted = self._session.run_of(test.run) is None
+            self._session.say("warning", _NO_RUN if run_deleted else _NO_MAP)
+            return False
+        return True

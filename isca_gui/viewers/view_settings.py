@@ -1,4 +1,4 @@
-"""What a project keeps of how a viewer looks: its controls, and which part of a picture is seen."""
+"""What a project saves of how a viewer looks: its controls, and which part of a picture is seen."""
 
 from __future__ import annotations
 
@@ -14,153 +14,173 @@ if TYPE_CHECKING:
 
     from isca_gui.viewers.canvas.view import PictureView
 
-_LARGEST = 1_000_000  # pixels of a side, or epochs
+# Beyond this, a picture's side in pixels or a number of epochs is nonsense.
+_LARGEST = 1_000_000
 
 
 @dataclass(frozen=True)
-class Kept:
-    """One thing that is kept. What `put` does not understand changes nothing."""
+class ViewSetting:
+    """One saved setting; `write` ignores a value it does not understand."""
 
     read: Callable[[], Any]
-    put: Callable[[Any], None]
+    write: Callable[[Any], None]
 
 
 class ViewSettings:
-    """All that is kept of a viewer, and what it was asked to look like before it was drawn."""
+    """All saved settings of a viewer, and the values requested before it was drawn."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, Kept] = {}
-        self._asked: dict[str, Any] = {}
-        self._came_out: dict[str, Any] | None = None  # what became of that
-        self._waiting = False
+        self._settings: dict[str, ViewSetting] = {}
+        self._requested: dict[str, Any] = {}
+        # What the controls showed after the request was applied; a value may have been clipped.
+        self._applied: dict[str, Any] | None = None
+        self._pending = False
 
-    def keep(self, **kept: Kept) -> None:
-        """Keep these, by name."""
-        self._kept.update(kept)
+    def register(self, **settings: ViewSetting) -> None:
+        """Save these settings under their names."""
+        self._settings.update(settings)
 
     def values(self) -> dict[str, Any]:
-        """Give everything, JSON-safe; as it was asked for, unless somebody has changed it since."""
-        now = {name: each.read() for name, each in self._kept.items()}
-        return now | self._asked if self._waiting or now == self._came_out else now
+        """Return all values, JSON-safe: those requested, unless the user has changed any since."""
+        shown = self._read()
+        if self._pending or shown == self._applied:
+            return shown | self._requested
+        return shown
 
-    def ask(self, values: Mapping[str, Any]) -> None:
-        """Look like this when there is something to see."""
-        self._asked, self._waiting = dict(values), True
+    def request(self, values: Mapping[str, Any]) -> None:
+        """Ask for values that are applied when there is something to see."""
+        self._requested = dict(values)
+        self._pending = True
 
-    def forget(self) -> None:
-        """Look like anything: nobody asks."""
-        self._asked, self._came_out, self._waiting = {}, None, False
+    def forget_request(self) -> None:
+        """Drop the requested values: another project begins."""
+        self._requested = {}
+        self._applied = None
+        self._pending = False
 
-    def settle(self) -> None:
-        """There is something to see: look as was asked for."""
-        if not self._waiting:
+    def apply_request(self) -> None:
+        """Apply the requested values, once, now that there is something to see."""
+        if not self._pending:
             return
-        self._waiting = False
-        for name, each in self._kept.items():
-            if name in self._asked:
-                each.put(self._asked[name])
-        self._came_out = {name: each.read() for name, each in self._kept.items()}
+        self._pending = False
+        for name, setting in self._settings.items():
+            if name in self._requested:
+                setting.write(self._requested[name])
+        self._applied = self._read()
+
+    def _read(self) -> dict[str, Any]:
+        return {name: setting.read() for name, setting in self._settings.items()}
 
 
-def button(kept: QAbstractButton) -> Kept:
-    """Keep whether a button is down."""
+def checked(button: QAbstractButton) -> ViewSetting:
+    """Save whether a button is down."""
 
-    def put(value: Any) -> None:
+    def write(value: Any) -> None:
         if isinstance(value, bool):
-            kept.setChecked(value)
+            button.setChecked(value)
 
-    return Kept(kept.isChecked, put)
+    return ViewSetting(button.isChecked, write)
 
 
-def one_of(buttons: Mapping[str, QAbstractButton]) -> Kept:
-    """Keep which of some buttons is down."""
+def one_of(buttons: Mapping[str, QAbstractButton]) -> ViewSetting:
+    """Save which one of several buttons is down."""
 
-    def put(value: Any) -> None:
+    def read() -> str:
+        return next(name for name, button in buttons.items() if button.isChecked())
+
+    def write(value: Any) -> None:
         if isinstance(value, str) and value in buttons and not buttons[value].isChecked():
             buttons[value].click()
 
-    return Kept(lambda: next(name for name, each in buttons.items() if each.isChecked()), put)
+    return ViewSetting(read, write)
 
 
-def some_of(buttons: Mapping[str, QAbstractButton]) -> Kept:
-    """Keep which of some buttons are down, any number of them."""
+def some_of(buttons: Mapping[str, QAbstractButton]) -> ViewSetting:
+    """Save which of several buttons are down, any number of them."""
 
-    def put(value: Any) -> None:
-        if isinstance(value, list) and all(
-            isinstance(name, str) and name in buttons for name in value
-        ):
-            for name, each in buttons.items():
-                each.setChecked(name in value)
+    def read() -> list[str]:
+        return [name for name, button in buttons.items() if button.isChecked()]
 
-    return Kept(lambda: [name for name, each in buttons.items() if each.isChecked()], put)
+    def write(value: Any) -> None:
+        if not isinstance(value, list):
+            return
+        if all(isinstance(name, str) and name in buttons for name in value):
+            for name, button in buttons.items():
+                button.setChecked(name in value)
 
-
-def slider(kept: QSlider) -> Kept:
-    """Keep a number."""
-
-    def put(value: Any) -> None:
-        if type(value) is int and kept.minimum() <= value <= kept.maximum():
-            kept.setValue(value)
-
-    return Kept(kept.value, put)
+    return ViewSetting(read, write)
 
 
-def share(read: Callable[[], float], put: Callable[[float], None]) -> Kept:
-    """Keep a number from 0 to 1."""
+def slider(widget: QSlider) -> ViewSetting:
+    """Save the value of a slider."""
 
-    def put_share(value: Any) -> None:
+    def write(value: Any) -> None:
+        if type(value) is int and widget.minimum() <= value <= widget.maximum():
+            widget.setValue(value)
+
+    return ViewSetting(widget.value, write)
+
+
+def share(read: Callable[[], float], write: Callable[[float], None]) -> ViewSetting:
+    """Save a number from 0 to 1."""
+
+    def write_share(value: Any) -> None:
         if type(value) in (int, float) and 0 <= value <= 1:
-            put(float(value))
+            write(float(value))
 
-    return Kept(read, put_share)
+    return ViewSetting(read, write_share)
 
 
-def combo(kept: QComboBox) -> Kept:
-    """Keep which line of a list is chosen, by its words and which of those that have these words it is."""
+def combo(widget: QComboBox) -> ViewSetting:
+    """Save which line of a list is chosen: its text, and its place among lines of the same text."""
 
-    def places(words: str) -> list[int]:
-        return [place for place in range(kept.count()) if kept.itemText(place) == words]
+    def places(text: str) -> list[int]:
+        return [place for place in range(widget.count()) if widget.itemText(place) == text]
 
     def read() -> list[Any]:
-        words, place = kept.currentText(), kept.currentIndex()
-        return [words, places(words).index(place) if place >= 0 else 0]
+        text = widget.currentText()
+        place = widget.currentIndex()
+        return [text, places(text).index(place) if place >= 0 else 0]
 
-    def put(value: Any) -> None:
+    def write(value: Any) -> None:
         if isinstance(value, list) and [type(each) for each in value] == [str, int]:
             found = places(value[0])
             if 0 <= value[1] < len(found):
-                kept.setCurrentIndex(found[value[1]])
+                widget.setCurrentIndex(found[value[1]])
 
-    return Kept(read, put)
+    return ViewSetting(read, write)
 
 
-def view(kept: PictureView) -> Kept:
-    """Keep which part of a picture is seen, and of a picture of what size; None is all of it."""
+def visible_part(view: PictureView) -> ViewSetting:
+    """Save which part of a picture is seen, and the picture's size; None stands for all of it."""
 
     def read() -> list[float] | None:
-        return None if kept.fitted or kept.size is None else [kept.zoom, kept.x, kept.y, *kept.size]
+        if view.fitted or view.size is None:
+            return None
+        return [view.zoom, view.x, view.y, *view.size]
 
-    def put(value: Any) -> None:
+    def write(value: Any) -> None:
         if value is None:
-            kept.fit()
-        elif _is_part(value):
-            kept.size = value[3], value[4]
-            kept.look_at(*value[:3])
+            view.fit()
+        elif _is_visible_part(value):
+            view.size = (value[3], value[4])
+            view.look_at(*value[:3])
 
-    return Kept(read, put)
+    return ViewSetting(read, write)
 
 
-def is_numbers(value: Any, count: int) -> bool:
-    """Tell whether this is a list of so many numbers, none of them infinite or not a number."""
+def is_number_list(value: Any, count: int) -> bool:
+    """Whether a value is a list of `count` finite numbers of sensible size."""
     if not isinstance(value, list) or len(value) != count:
         return False
     return all(type(each) in (int, float) and -_LARGEST <= each <= _LARGEST for each in value)
 
 
-def _is_part(value: Any) -> bool:
-    """Tell whether this is a zoom, a point of a picture, and the picture's width and height."""
-    if not is_numbers(value, 5) or min(value) < 0:
+def _is_visible_part(value: Any) -> bool:
+    """Whether a value is a zoom, a point of a picture, and the picture's width and height."""
+    if not is_number_list(value, 5) or min(value) < 0:
         return False
     zoom, x, y, width, height = value
-    sizes = all(type(each) is int and each > 0 for each in (width, height))
-    return sizes and SMALLEST_ZOOM <= zoom <= LARGEST_ZOOM and x <= width and y <= height
+    if not all(type(side) is int and side > 0 for side in (width, height)):
+        return False
+    return bool(SMALLEST_ZOOM <= zoom <= LARGEST_ZOOM and x <= width and y <= height)

@@ -1,4 +1,4 @@
-"""What all viewers share: a page with the next step, drawing only when seen, the newest answer wins."""
+"""What all viewers share: an empty page with the next step, and drawing only what is seen."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from isca_gui.jobs.names import JobId, JobName
 from isca_gui.session.undo import commit_typed
 from isca_gui.viewers.export import Exporter
 from isca_gui.viewers.view_settings import ViewSettings
-from isca_gui.widgets.quiet_widgets import as_it_is
+from isca_gui.widgets.quiet_widgets import escape_ampersands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,11 +33,24 @@ if TYPE_CHECKING:
 
     from isca_gui.jobs.actions import Actions
     from isca_gui.jobs.runner import JobRunner
+    from isca_gui.session.records import Run
     from isca_gui.session.session import Session
     from isca_gui.viewers.canvas.canvas import PictureCanvas
 
+    Work = Callable[[], Any]
+    Done = Callable[[Any], None]
 
-_NUMBERS = itertools.count(1)
+_JOB_NUMBERS = itertools.count(1)
+
+OTHER_DATA = "other data"
+SETTINGS_CHANGED = "dataset settings changed"
+REFERENCE_CHANGED = "reference changed"
+_STALE_SENTENCES = {
+    "": "",
+    OTHER_DATA: "It was trained on other data, not on what is shown now.",
+    SETTINGS_CHANGED: "The dataset settings have changed since it was trained.",
+    REFERENCE_CHANGED: "The reference picture has changed since it was trained.",
+}
 
 
 @dataclass(frozen=True)
@@ -46,29 +59,35 @@ class NextStep:
 
     text: str
     button: str
-    work: Callable[[], object]
-    job: JobName | JobId  # while this job is at work the button waits for it
+    action: Callable[[], object]
+    job: JobName | JobId  # the button is disabled while this job runs
 
 
 class Viewer(QWidget):
-    """A viewer of the session; what is not seen is drawn when it is shown next."""
+    """A view of the session that is redrawn only while it is seen."""
 
     TITLE = ""
-    panes_made = Signal()  # pictures that were not there before
-    _ready = False  # whether all widgets are there
+    panes_made = Signal()  # picture canvases were created after the viewer itself
+
+    # Qt sends palette changes before the constructor has run, so this is known to the class.
+    _styled = False
 
     def __init__(
         self, session: Session, jobs: JobRunner, actions: Actions, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self.setObjectName(f"viewer-{self.TITLE.lower().replace(' ', '-')}")
-        self.session, self.jobs, self._actions = session, jobs, actions
+        self.session = session
+        self.jobs = jobs
+        self._actions = actions
         self.exporter = Exporter(session, jobs, self)
-        self.looks = ViewSettings()
-        self._outdated, self._behind = True, False
+        self.view_settings = ViewSettings()
+        self._dirty = True
+        self._behind_tab = False
         self._empty = _EmptyPage(self)
+        # In a small window the content is scrolled.
         self.content = QWidget(self)
-        self._area = _area(self.content)  # in a small window it is scrolled
+        self._area = _scroll_area(self.content)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self._area)
@@ -77,7 +96,7 @@ class Viewer(QWidget):
 
     @property
     def empty(self) -> bool:
-        """Whether there is nothing to see but what to do next."""
+        """Whether only the next step is shown."""
         return self._stack.currentWidget() is self._empty
 
     def redraw(self) -> None:
@@ -85,23 +104,23 @@ class Viewer(QWidget):
         raise NotImplementedError
 
     def missing_step(self) -> NextStep | None:
-        """Give what is missing, or None where there is something to see."""
+        """Return the step that is missing, or None if there is something to see."""
         raise NotImplementedError
 
-    def look_as(self, values: Mapping[str, Any]) -> None:
-        """Look as a project has it, as soon as there is something to see."""
-        self.looks.ask(values)
+    def restore_view(self, values: Mapping[str, Any]) -> None:
+        """Restore the view settings of a project as soon as there is something to see."""
+        self.view_settings.request(values)
         self.mark_dirty()
 
     def mark_dirty(self, *_: object) -> None:
-        """Draw anew: when the change is complete if it is seen, else when it is shown."""
-        self._outdated = True
+        """Redraw once the session has settled, or when the viewer is next shown."""
+        self._dirty = True
         self._on_settled()
 
     @property
     def in_sight(self) -> bool:
-        """Whether it can be seen; Qt calls a dock behind another tab visible, too."""
-        return self.isVisible() and not self._behind
+        """Whether the viewer can be seen; Qt also calls a dock behind another tab visible."""
+        return self.isVisible() and not self._behind_tab
 
     def _on_settled(self) -> None:
         if self.in_sight and not self.session.changing:
@@ -109,39 +128,41 @@ class Viewer(QWidget):
 
     def on_dock_visibility_changed(self, visible: bool) -> None:
         """Draw what has changed while another tab was in front."""
-        self._behind = not visible
+        self._behind_tab = not visible
         if visible:
             self.refresh_if_dirty()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Draw what has changed meanwhile."""
+        """Draw what has changed while the viewer was hidden."""
         super().showEvent(event)
         self.refresh_if_dirty()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Follow a change between light and dark."""
+        """Follow a change between the light and the dark theme."""
         super().changeEvent(event)
-        if event.type() == QEvent.Type.PaletteChange and self._ready:
+        if event.type() == QEvent.Type.PaletteChange and self._styled:
             self.restyle()
 
     def restyle(self) -> None:
-        """Take the colours of the theme; plots have their own and need to be told."""
+        """Apply the colours of the theme to what Qt does not style itself, such as plots."""
 
     def refresh_if_dirty(self) -> None:
-        """Draw what has changed since it was last seen."""
-        if not self._outdated:
+        """Redraw if anything has changed since the last drawing."""
+        if not self._dirty:
             return
-        self._outdated = False
-        if not self._ready:
-            self._ready = True
+        self._dirty = False
+        if not self._styled:
+            self._styled = True
             self.restyle()
         step = self.missing_step()
         if step is not None:
             self._empty.show_step(step, self.jobs)
-        self._stack.setCurrentWidget(self._empty if step is not None else self._area)
+            self._stack.setCurrentWidget(self._empty)
+        else:
+            self._stack.setCurrentWidget(self._area)
         self.redraw()
         if step is None:
-            self.looks.settle()
+            self.view_settings.apply_request()
 
     def _on_jobs_changed(self) -> None:
         if self.isVisible() and self.empty:
@@ -149,59 +170,70 @@ class Viewer(QWidget):
 
 
 class LatestOnly(QObject):
-    """Jobs of one sort of which only the newest matters, without starving: the one at work is let to end."""
+    """Runs jobs of one kind one at a time and keeps only the latest request that waits.
+
+    The job that runs is allowed to finish: if every new request stopped it, dragging a slider would
+    show nothing until the slider rests.
+    """
 
     def __init__(self, jobs: JobRunner, name: str, title: str, parent: QObject) -> None:
         super().__init__(parent)
-        # A name of its own: another viewer's job must not take the place of this one's.
-        self._jobs, self._title = jobs, title
-        self._job = JobName.DRAWING.of(f"{name} {next(_NUMBERS)}")
-        self._busy = self._dropped = False
-        self._next: tuple[Callable[[], Any], Callable[[Any], None]] | None = None
+        self._jobs = jobs
+        # The number makes the name unique: a job replaces a running one of the same name, and that
+        # could be another viewer's.
+        self._job = JobName.DRAWING.of(f"{name} {next(_JOB_NUMBERS)}")
+        self._title = title
+        self._busy = False
+        self._discarded = False
+        self._next: tuple[Work, Done] | None = None
 
     @property
     def busy(self) -> bool:
-        """Whether an answer is still to come."""
+        """Whether a result is still to come."""
         return self._busy
 
-    def ask(self, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
-        """Do some work beside the window and hand its result to `done`, unless asked anew before it began."""
+    def submit(self, work: Work, done: Done) -> None:
+        """Run `work` in the background and pass its result to `done`, unless it is replaced."""
         if self._busy:
-            self._next = work, done
+            self._next = (work, done)
             return
         self._busy = True
 
         def finished(result: Any) -> None:
+            # The viewer may have been deleted while the job ran.
             if not shiboken6.isValid(self):
                 return
-            dropped = self._dropped
-            following = self._end()
+            discarded = self._discarded
+            following = self._finish()
             try:
-                if not dropped:
+                if not discarded:
                     done(result)
             finally:
                 if following is not None:
-                    self.ask(*following)
+                    self.submit(*following)
 
         def failed(_: Exception) -> None:
-            if shiboken6.isValid(self) and (following := self._end()) is not None:
-                self.ask(*following)
+            if shiboken6.isValid(self) and (following := self._finish()) is not None:
+                self.submit(*following)
 
         self._jobs.run(self._job, self._title, work, done=finished, failed=failed)
 
-    def _end(self) -> tuple[Callable[[], Any], Callable[[Any], None]] | None:
-        """Be free again; gives what is to be done next."""
-        self._busy = self._dropped = False
-        following, self._next = self._next, None
+    def _finish(self) -> tuple[Work, Done] | None:
+        """Mark the running job as finished and return the request that waits."""
+        self._busy = False
+        self._discarded = False
+        following = self._next
+        self._next = None
         return following
 
-    def forget(self) -> None:
-        """Drop what waits, and the answer that is still to come: something else is shown from now on."""
-        self._next, self._dropped = None, self._busy
+    def discard(self) -> None:
+        """Drop the waiting request and the result of the running job."""
+        self._next = None
+        self._discarded = self._busy
 
 
 class _EmptyPage(QWidget):
-    """Says what to do next, and holds the button for it."""
+    """Names the next step and holds the button for it."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -220,7 +252,7 @@ class _EmptyPage(QWidget):
         layout.addStretch()
 
     def put_above(self, widget: QWidget) -> None:
-        """Show something above the words; it takes the room."""
+        """Show a widget above the text; it takes the free space."""
         layout = self.layout()
         assert isinstance(layout, QVBoxLayout)
         layout.setContentsMargins(6, 6, 6, 6)
@@ -229,23 +261,24 @@ class _EmptyPage(QWidget):
     def show_step(self, step: NextStep, jobs: JobRunner) -> None:
         self._step = step
         self.text.setText(step.text)
-        self.button.setText(as_it_is(step.button))
+        self.button.setText(escape_ampersands(step.button))
         self.button.setAccessibleName(step.button)
         self.update_button(jobs)
 
     def update_button(self, jobs: JobRunner) -> None:
-        if self._step is not None:
-            job = jobs.job(self._step.job)
-            self.button.setEnabled(job is None)
-            self.button.setToolTip(self._step.text if job is None else f"{job.title} is under way.")
+        if self._step is None:
+            return
+        job = jobs.job(self._step.job)
+        self.button.setEnabled(job is None)
+        self.button.setToolTip(self._step.text if job is None else f"{job.title} is under way.")
 
     def _on_clicked(self) -> None:
         commit_typed()
         if self._step is not None:
-            self._step.work()
+            self._step.action()
 
 
-def _area(content: QWidget) -> QScrollArea:
+def _scroll_area(content: QWidget) -> QScrollArea:
     area = QScrollArea()
     area.setWidget(content)
     area.setWidgetResizable(True)
@@ -254,25 +287,41 @@ def _area(content: QWidget) -> QScrollArea:
     return area
 
 
-def need_dataset(session: Session, actions: Actions) -> NextStep | None:
-    """Give the step that leads to a dataset, if there is none."""
+def step_to_dataset(session: Session, actions: Actions) -> NextStep | None:
+    """Return the step that leads to a dataset, or None if there is one."""
     if session.dataset is not None:
         return None
     if session.reference is None:
-        text = "There is no picture yet. Open one at the left, or begin with a sample."
+        text = "No picture yet. Open one on the left, or start with a sample."
         return NextStep(text, "Open the sample picture", actions.open_sample, JobName.OPEN_PICTURE)
-    text = "Next: make distorted versions of the reference picture to learn from."
+    text = "Next: generate distorted copies of the reference picture to learn from."
     return NextStep(text, "Generate the dataset", actions.generate, JobName.DATASET)
 
 
-def need_run(session: Session, actions: Actions) -> NextStep | None:
-    """Give the step that leads to a trained model, if there is none."""
+def step_to_run(session: Session, actions: Actions) -> NextStep | None:
+    """Return the step that leads to a trained model, or None if there is one."""
     if session.run is not None:
         return None
-    text = "Next: learn the structure of every block from the distorted pictures."
-    return need_dataset(session, actions) or NextStep(
-        text, "Train", actions.train, JobName.TRAINING
-    )
+    text = "Next: train a model that learns the structure of every block from the distorted copies."
+    train = NextStep(text, "Train", actions.train, JobName.TRAINING)
+    return step_to_dataset(session, actions) or train
+
+
+def stale_reason(session: Session, run: Run) -> str:
+    """Return in a few words what has changed since a run was trained; empty if it is up to date."""
+    if not run.stale:
+        return ""
+    if session.dataset is None or not session.holds(run):
+        return OTHER_DATA
+    spec = session.dataset.spec
+    if spec is not None and spec != session.spec:
+        return SETTINGS_CHANGED
+    return REFERENCE_CHANGED
+
+
+def stale_sentence(session: Session, run: Run) -> str:
+    """Return a sentence on what has changed since a run was trained; empty if it is up to date."""
+    return _STALE_SENTENCES[stale_reason(session, run)]
 
 
 def zoom_buttons(canvas: PictureCanvas, parent: QWidget) -> QWidget:
@@ -281,7 +330,7 @@ def zoom_buttons(canvas: PictureCanvas, parent: QWidget) -> QWidget:
     layout = QHBoxLayout(box)
     layout.setContentsMargins(0, 0, 0, 0)
     layout.setSpacing(2)
-    for text, tip, work in (
+    for text, tip, action in (
         ("Fit", "Show the whole picture (F)", canvas.fit),
         ("1:1", "One screen pixel per picture pixel (1)", lambda: canvas.set_zoom(1.0)),
         ("2:1", "Two screen pixels per picture pixel (2)", lambda: canvas.set_zoom(2.0)),
@@ -290,13 +339,13 @@ def zoom_buttons(canvas: PictureCanvas, parent: QWidget) -> QWidget:
         button.setText(text)
         button.setAccessibleName(tip)
         button.setToolTip(tip)
-        button.clicked.connect(work)
+        button.clicked.connect(action)
         layout.addWidget(button)
     return box
 
 
 class ChoiceButton(QToolButton):
-    """A button that stays down and is clearly seen to be."""
+    """A button that stays down and clearly shows that it is."""
 
     def __init__(self, text: str, tip: str, parent: QWidget) -> None:
         super().__init__(parent)

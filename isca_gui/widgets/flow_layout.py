@@ -1,4 +1,4 @@
-"""A row of controls that goes on in the next line where it does not fit."""
+"""Layouts for rows of controls that wrap where the window is narrow."""
 
 from __future__ import annotations
 
@@ -13,57 +13,62 @@ if TYPE_CHECKING:
 
 
 class Flow(QLayout):
-    """Puts widgets side by side; those after `push` go to the right end if all fit into one line."""
+    """Lays widgets out in a row that wraps; `push` right-aligns the rest if one line suffices."""
 
     def __init__(self, *widgets: QWidget, spacing: int = 5) -> None:
         super().__init__()
         self._items: list[QLayoutItem] = []
-        self._pushed: int | None = None  # the first item that belongs to the right end
+        # Index of the first right-aligned item.
+        self._pushed: int | None = None
         self.setContentsMargins(0, 0, 0, 0)
         self.setSpacing(spacing)
         for widget in widgets:
             self.addWidget(widget)
 
     def push(self) -> None:
-        """Let all that follows belong to the right end."""
+        """Right-align everything that is added from now on."""
         self._pushed = len(self._items)
 
     def addItem(self, item: QLayoutItem) -> None:
-        """Take an item."""
+        """Add an item."""
         self._items.append(item)
 
     def count(self) -> int:
-        """Give the number of items."""
+        """Return the number of items."""
         return len(self._items)
 
     def itemAt(self, index: int) -> QLayoutItem | None:
-        """Give an item."""
-        return self._items[index] if 0 <= index < len(self._items) else None
+        """Return an item, or None as Qt expects for an index out of range."""
+        if not 0 <= index < len(self._items):
+            return None
+        return self._items[index]
 
     def takeAt(self, index: int) -> QLayoutItem | None:
-        """Take an item out."""
-        return self._items.pop(index) if 0 <= index < len(self._items) else None
+        """Remove an item and return it."""
+        if not 0 <= index < len(self._items):
+            return None
+        return self._items.pop(index)
 
     def expandingDirections(self) -> Qt.Orientation:
-        """Take all the width."""
+        """Use all the width."""
         return Qt.Orientation.Horizontal
 
     def hasHeightForWidth(self) -> bool:
-        """Be higher where it is narrower."""
+        """Whether the height depends on the width."""
         return True
 
     def heightForWidth(self, width: int) -> int:
-        """Give the height of all lines."""
+        """Return the height of all lines at a width."""
         return self._arrange(QRect(0, 0, width, 0), move=False)
 
     def sizeHint(self) -> QSize:
-        """Ask for one line."""
+        """Return the size of everything in one line."""
         sizes = [item.sizeHint() for item in self._items if not item.isEmpty()]
         width = sum(size.width() for size in sizes) + self.spacing() * max(len(sizes) - 1, 0)
         return QSize(width, max((size.height() for size in sizes), default=0))
 
     def minimumSize(self) -> QSize:
-        """Do with the widest item."""
+        """Return the size of the widest item."""
         size = QSize()
         for item in self._items:
             if not item.isEmpty():
@@ -76,6 +81,7 @@ class Flow(QLayout):
         self._arrange(rect, move=True)
 
     def _arrange(self, rect: QRect, *, move: bool) -> int:
+        """Return the height needed; with `move`, also place the items."""
         lines = self._lines(rect.width())
         top = rect.top()
         for line in lines:
@@ -86,10 +92,9 @@ class Flow(QLayout):
                 if len(lines) == 1 and self._starts_right_end(item):
                     left += rect.width() - used
                 if move:
-                    high = min(item.sizeHint().height(), height)
-                    item.setGeometry(
-                        QRect(QPoint(left, top + (height - high) // 2), QSize(width, high))
-                    )
+                    own_height = min(item.sizeHint().height(), height)
+                    corner = QPoint(left, top + (height - own_height) // 2)
+                    item.setGeometry(QRect(corner, QSize(width, own_height)))
                 left += width + self.spacing()
             top += height + self.spacing()
         return max(top - self.spacing() - rect.top(), 0)
@@ -116,21 +121,24 @@ class Flow(QLayout):
 
 
 class Column(QWidget):
-    """A widget as high as its layout needs at its width, also in a splitter, which does not ask for that."""
+    """A widget that is never lower than its layout needs at its width.
+
+    A splitter never asks a layout for its height at a width, so the minimum height is set instead.
+    """
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Follow the width."""
+        """Adapt the height to the width."""
         super().resizeEvent(event)
-        self._follow()
+        self._update_minimum_height()
 
     def event(self, event: QEvent) -> bool:
-        """Follow what is inside."""
+        """Adapt the height to the contents."""
         done = super().event(event)
         if event.type() == QEvent.Type.LayoutRequest:
-            self._follow()
+            self._update_minimum_height()
         return done
 
-    def _follow(self) -> None:
+    def _update_minimum_height(self) -> None:
         layout = self.layout()
         if layout is not None:
             self.setMinimumHeight(layout.minimumHeightForWidth(self.width()))

@@ -1,4 +1,4 @@
-"""A bar above everything that says one thing and offers what to do; it never stands in the way."""
+"""A bar at the top of the window with one message and buttons that answer it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Notice(QToolBar):
-    """Shown while there is something to say."""
+    """Shows one message at a time; hidden while there is none."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__("Notice", parent)
@@ -37,11 +37,11 @@ class Notice(QToolBar):
         self.refresh()
 
     def say(self, text: str, offers: Sequence[tuple[str, str, Callable[[], object]]]) -> None:
-        """Show a sentence and buttons (text, sentence, work); each of them ends the notice."""
+        """Show a message with buttons (text, tooltip, action); each of them hides the bar."""
         self._clear()
         self.label.setText(text)
-        for index, (name, sentence, work) in enumerate(offers):
-            made = button(name, sentence, partial(self._choose, work))
+        for index, (name, sentence, action) in enumerate(offers):
+            made = button(name, sentence, partial(self._choose, action))
             set_property(made, "primary", index == 0)
             self._row.addWidget(made)
             self.buttons.append(made)
@@ -49,18 +49,18 @@ class Notice(QToolBar):
         self.refresh()
 
     def end(self) -> None:
-        """Show nothing."""
+        """Hide the message."""
         self._clear()
         self._wanted = False
         self.refresh()
 
     def refresh(self) -> None:
-        """Be shown or not as it should be."""
+        """Show or hide the bar; a restored layout may have changed that."""
         self.setVisible(self._wanted)
 
-    def _choose(self, work: Callable[[], object]) -> None:
+    def _choose(self, action: Callable[[], object]) -> None:
         self.end()
-        work()
+        action()
 
     def _clear(self) -> None:
         for each in self.buttons:

@@ -1,4 +1,4 @@
-"""Widgets that change often and yet leave the rest of the window alone: a line of text, a progress bar."""
+"""A label and a progress bar that can change often without the window being laid out again."""
 
 from __future__ import annotations
 
@@ -11,27 +11,31 @@ from PySide6.QtWidgets import QLabel, QProgressBar, QSizePolicy, QWidget
 if TYPE_CHECKING:
     from PySide6.QtGui import QHideEvent, QPaintEvent, QResizeEvent, QShowEvent
 
-_PARTS = 1000  # of a bar
-_TURN = 12  # places of the piece that goes to and fro
+# Resolution of a progress bar.
+_STEPS = 1000
+# Positions of the moving piece on its way from one end of the bar to the other.
+_POSITIONS = 12
+_TICK_MS = 125
 
 
-def as_it_is(words: str) -> str:
-    """Write words on a button or in a menu so that an ampersand is seen, and marks no key."""
-    return words.replace("&", "&&")
+def escape_ampersands(text: str) -> str:
+    """Return a text for a button or menu in which ampersands are shown and mark no shortcut."""
+    return text.replace("&", "&&")
 
 
 class SteadyLabel(QWidget):
-    """Shows one line in the room it is given, shortened where that is too narrow.
+    """Shows one line of text, elided where it does not fit.
 
-    A QLabel tells its layout at every change, and that lays out the whole window: too dear for what
-    changes with every epoch or with the pointer.
+    A QLabel invalidates its layout whenever its text changes, and the whole window is laid out
+    again. That is too slow for a text that changes with every epoch or move of the pointer.
     """
 
     def __init__(
         self, parent: QWidget | None = None, *, letters: int = 12, right: bool = False
     ) -> None:
         super().__init__(parent)
-        self._text, self._letters = "", letters
+        self._text = ""
+        self._letters = letters
         self._label = QLabel(self)
         self._label.setTextFormat(Qt.TextFormat.PlainText)
         side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
@@ -39,7 +43,7 @@ class SteadyLabel(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def text(self) -> str:
-        """Give the whole text."""
+        """Return the whole text, also what is elided."""
         return self._text
 
     def setText(self, text: str) -> None:
@@ -49,16 +53,16 @@ class SteadyLabel(QWidget):
             self._fit()
 
     def sizeHint(self) -> QSize:
-        """Ask for room for so many letters."""
+        """Return the size of as many letters as were asked for."""
         metrics = self.fontMetrics()
         return QSize(metrics.averageCharWidth() * self._letters, metrics.height() + 2)
 
     def minimumSizeHint(self) -> QSize:
-        """Do with next to nothing."""
+        """Return a size without width: the text can always be elided."""
         return QSize(0, self.sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the text into the new room."""
+        """Elide the text for the new width."""
         self._label.setGeometry(self.rect())
         self._fit()
 
@@ -72,57 +76,60 @@ class SteadyLabel(QWidget):
 
 
 class SteadyBar(QProgressBar):
-    """A bar; where nobody knows the end, a piece of it goes to and fro.
+    """A progress bar; where the end is unknown, a piece of it moves to and fro.
 
-    Qt's own bar does that sixty times a second, each time painting the window: as much work as all the rest.
+    Qt animates its own indeterminate bar sixty times a second and repaints the window each time,
+    which costs as much as the work that is being waited for.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setRange(0, _PARTS)
+        self.setRange(0, _STEPS)
         self.setTextVisible(False)
-        self._place = 0
-        self.endless = False
+        self._position = 0
+        self.indeterminate = False
         self._timer = QTimer(self)
-        self._timer.setInterval(125)
+        self._timer.setInterval(_TICK_MS)
         self._timer.timeout.connect(self._on_timer)
 
     def show_share(self, share: float | None) -> None:
-        """Show which part is done, 0 to 1, or that nobody knows."""
-        self.endless = share is None
-        self.setValue(0 if share is None else round(_PARTS * share))
-        self._keep_time()
+        """Show which part is done, 0 to 1; None stands for unknown."""
+        self.indeterminate = share is None
+        self.setValue(round(_STEPS * (share or 0.0)))
+        self._update_timer()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the bar, and the piece over it."""
+        """Draw the bar, and over it the moving piece."""
         super().paintEvent(event)
-        if not self.endless:
+        if not self.indeterminate:
             return
         room = QRectF(self.rect()).adjusted(1, 1, -1, -1)
         width = room.width() / 4
-        turn = self._place % (2 * _TURN)
-        left = room.left() + (room.width() - width) * min(turn, 2 * _TURN - turn) / _TURN
+        step = self._position % (2 * _POSITIONS)
+        # The second half of the steps is the way back.
+        way = min(step, 2 * _POSITIONS - step) / _POSITIONS
+        left = room.left() + (room.width() - width) * way
         with QPainter(self) as painter:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(self.palette().highlight())
             painter.drawRoundedRect(QRectF(left, room.top(), width, room.height()), 2, 2)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Go on."""
+        """Move again."""
         super().showEvent(event)
-        self._keep_time()
+        self._update_timer()
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Do nothing unseen."""
+        """Stop moving while nobody sees it."""
         self._timer.stop()
         super().hideEvent(event)
 
-    def _keep_time(self) -> None:
-        if not self.endless or not self.isVisible():
+    def _update_timer(self) -> None:
+        if not self.indeterminate or not self.isVisible():
             self._timer.stop()
         elif not self._timer.isActive():
             self._timer.start()
 
     def _on_timer(self) -> None:
-        self._place += 1
+        self._position += 1
         self.update()

@@ -1,4 +1,4 @@
-"""A form made from the training settings: each field with unit, range and a sentence; errors at the field."""
+"""The form for the training settings: one row per field, with errors shown at the field."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui.core.methods import METHODS
 from isca_gui.core.settings import (
-    METHODS,
     METRICS,
     PRECISIONS,
     SOLVERS,
@@ -26,8 +26,7 @@ from isca_gui.core.settings import (
     number_text,
 )
 from isca_gui.core.solvers.kernels import KERNELS
-from isca_gui.session.records import METHOD_TITLES
-from isca_gui.widgets.seed_field import SPAN, seed_of
+from isca_gui.widgets.fields import SEED_RANGE, parse_seed
 from isca_gui.widgets.step_frame import Disclosure, describe, set_property
 
 if TYPE_CHECKING:
@@ -36,39 +35,40 @@ if TYPE_CHECKING:
     from isca_gui.session.session import Session
 
 
-def _iterates(settings: TrainingSettings) -> str:
-    baseline = settings.method not in ("isca", "kernel-isca")
-    return (
-        f"{METHOD_TITLES[settings.method]} is solved in one step; it has no iteration."
-        if baseline
-        else ""
-    )
+# Each of these returns why a field has no effect with the current settings, or an empty text.
 
 
-def _admm(settings: TrainingSettings) -> str:
-    return _iterates(settings) or (
-        "" if settings.solver == "admm" else "The direct solver chooses its steps itself."
-    )
+def _only_iterative(settings: TrainingSettings) -> str:
+    if not settings.iterative:
+        return f"{METHODS[settings.method].title} is solved in one step, without iterations."
+    return ""
 
 
-def _kernel(settings: TrainingSettings) -> str:
-    return "" if settings.uses_kernel else f"{METHOD_TITLES[settings.method]} uses no kernel."
+def _only_admm(settings: TrainingSettings) -> str:
+    if settings.solver != "admm":
+        return _only_iterative(settings) or "The direct solver chooses its own step size."
+    return _only_iterative(settings)
 
 
-def _kernel_of(*names: str) -> Callable[[TrainingSettings], str]:
+def _only_with_kernel(settings: TrainingSettings) -> str:
+    if not settings.uses_kernel:
+        return f"{METHODS[settings.method].title} uses no kernel."
+    return ""
+
+
+def _only_kernels(*names: str) -> Callable[[TrainingSettings], str]:
     def why_not(settings: TrainingSettings) -> str:
-        unused = (
-            "" if settings.kernel in names else f"The {settings.kernel} kernel has no such number."
-        )
-        return _kernel(settings) or unused
+        if settings.kernel not in names:
+            return _only_with_kernel(settings) or f"The {settings.kernel} kernel does not use this."
+        return _only_with_kernel(settings)
 
     return why_not
 
 
-def _metric(settings: TrainingSettings) -> str:
-    if settings.method != "kernel-isca":
-        return "Only kernel ISCA has a metric."
-    return _admm(settings)
+def _only_kernel_isca(settings: TrainingSettings) -> str:
+    if not (settings.uses_kernel and settings.iterative):
+        return "Only kernel ISCA uses a metric."
+    return _only_admm(settings)
 
 
 def _always(_: TrainingSettings) -> str:
@@ -77,11 +77,12 @@ def _always(_: TrainingSettings) -> str:
 
 @dataclass(frozen=True)
 class Field:
-    """One row of the form; `why_not` says why it has no effect now, or nothing."""
+    """One row of the form; `why_not` returns why the field has no effect, or an empty text."""
 
     name: str
     title: str
-    kind: str  # choice, whole, number, or digits: a whole number that no spin box can hold
+    # "choice", "whole", "number", or "digits" for a whole number too large for a spin box.
+    kind: str
     sentence: str
     unit: str = ""
     choices: dict[str, str] | None = None
@@ -90,51 +91,147 @@ class Field:
     advanced: bool = False
 
 
-_SOLVER_TITLES = {"admm": "ADMM, as published", "direct": "Direct: fast, exact"}
-_METRIC_TITLES = {"published": "As published", "natural": "Natural: converges"}
+_SOLVER_TITLES = {"admm": "ADMM (as published)", "direct": "Direct (fast and exact)"}
+_METRIC_TITLES = {"published": "As published", "natural": "Natural (converges)"}
 FIELDS = (
-    Field("method", "Method", "choice", "What is learned about each block.",
-          choices={name: METHOD_TITLES[name] for name in METHODS}),
-    Field("solver", "Solver", "choice", "How the same objective is minimised.",
-          choices={name: _SOLVER_TITLES[name] for name in SOLVERS}, why_not=_iterates),
-    Field("kernel", "Kernel", "choice", "How kernel methods compare two blocks.",
-          choices={name: name for name in KERNELS}, why_not=_kernel),
-    Field("components", "Components", "whole", "How many basis vectors each block gets: the p of the paper.",
-          limits=(1, 4096)),
-    Field("block", "Block side", "whole", "Side of the square blocks the picture is cut into.",
-          unit="pixels", limits=(2, 64)),
-    Field("epochs", "Epochs", "whole", "Most passes over all training pictures.",
-          limits=(0, 1_000_000), why_not=_iterates),
-    Field("rho", "Penalty ρ", "number", "How strongly ADMM ties U to the orthonormal V.",
-          limits=(1e-6, 1e6), why_not=_admm, advanced=True),
-    Field("eta", "Learning rate η", "number", "Length of ADMM's steps; lower it if a training fails.",
-          limits=(1e-9, 1e3), why_not=_admm, advanced=True),
-    Field("tolerance", "Tolerance", "number", "Converged when the residuals fall below; 0 runs all epochs.",
-          limits=(0, 1), why_not=_iterates, advanced=True),
-    Field("gamma", "Kernel's γ", "number", "Width of the kernel.",
-          limits=(1e-9, 1e9), why_not=_kernel_of("rbf", "sigmoid", "polynomial"), advanced=True),
-    Field("coef0", "Kernel's offset", "number", "Added inside the sigmoid and polynomial kernel.",
-          limits=(-1e6, 1e6), why_not=_kernel_of("sigmoid", "polynomial"), advanced=True),
-    Field("degree", "Kernel's degree", "whole", "Degree of the polynomial kernel.",
-          limits=(1, 10), why_not=_kernel_of("polynomial"), advanced=True),
-    Field("metric", "Metric", "choice", "How kernel ISCA measures its steps.",
-          choices={name: _METRIC_TITLES[name] for name in METRICS}, why_not=_metric, advanced=True),
-    Field("seed", "Seed", "digits",
-          f"Start of the random numbers; the same seed gives the same model. {SPAN}", advanced=True),
-    Field("precision", "Precision", "choice", "Single precision is faster, double is finer.",
-          choices={name: name for name in PRECISIONS}, advanced=True),
-)  # fmt: skip
+    Field(
+        "method",
+        "Method",
+        "choice",
+        "What the training learns about each block.",
+        choices={method.name: method.title for method in METHODS.values()},
+    ),
+    Field(
+        "solver",
+        "Solver",
+        "choice",
+        "How the objective is minimised.",
+        choices={name: _SOLVER_TITLES[name] for name in SOLVERS},
+        why_not=_only_iterative,
+    ),
+    Field(
+        "kernel",
+        "Kernel",
+        "choice",
+        "How kernel methods compare two blocks.",
+        choices={name: name for name in KERNELS},
+        why_not=_only_with_kernel,
+    ),
+    Field(
+        "components",
+        "Components",
+        "whole",
+        "Number of basis vectors per block, called p in the paper.",
+        limits=(1, 4096),
+    ),
+    Field(
+        "block",
+        "Block side",
+        "whole",
+        "Side of the square blocks that the picture is divided into.",
+        unit="pixels",
+        limits=(2, 64),
+    ),
+    Field(
+        "epochs",
+        "Epochs",
+        "whole",
+        "Maximum number of passes over all training pictures.",
+        limits=(0, 1_000_000),
+        why_not=_only_iterative,
+    ),
+    Field(
+        "rho",
+        "Penalty ρ",
+        "number",
+        "How strongly ADMM pulls U towards the orthonormal V.",
+        limits=(1e-6, 1e6),
+        why_not=_only_admm,
+        advanced=True,
+    ),
+    Field(
+        "eta",
+        "Learning rate η",
+        "number",
+        "Step size of ADMM. Lower it if training fails.",
+        limits=(1e-9, 1e3),
+        why_not=_only_admm,
+        advanced=True,
+    ),
+    Field(
+        "tolerance",
+        "Tolerance",
+        "number",
+        "Training ends when the residuals fall below this; 0 runs all epochs.",
+        limits=(0, 1),
+        why_not=_only_iterative,
+        advanced=True,
+    ),
+    Field(
+        "gamma",
+        "Kernel γ",
+        "number",
+        "Width of the kernel.",
+        limits=(1e-9, 1e9),
+        why_not=_only_kernels("rbf", "sigmoid", "polynomial"),
+        advanced=True,
+    ),
+    Field(
+        "coef0",
+        "Kernel offset",
+        "number",
+        "Constant term of the sigmoid and polynomial kernels.",
+        limits=(-1e6, 1e6),
+        why_not=_only_kernels("sigmoid", "polynomial"),
+        advanced=True,
+    ),
+    Field(
+        "degree",
+        "Kernel degree",
+        "whole",
+        "Degree of the polynomial kernel.",
+        limits=(1, 10),
+        why_not=_only_kernels("polynomial"),
+        advanced=True,
+    ),
+    Field(
+        "metric",
+        "Metric",
+        "choice",
+        "How kernel ISCA measures the length of its steps.",
+        choices={name: _METRIC_TITLES[name] for name in METRICS},
+        why_not=_only_kernel_isca,
+        advanced=True,
+    ),
+    Field(
+        "seed",
+        "Seed",
+        "digits",
+        f"Seed of the random numbers. The same seed gives the same model. {SEED_RANGE}",
+        advanced=True,
+    ),
+    Field(
+        "precision",
+        "Precision",
+        "choice",
+        "Single precision is faster, double is more accurate.",
+        choices={name: name for name in PRECISIONS},
+        advanced=True,
+    ),
+)
 
 
 class SettingsForm(QWidget):
-    """Edits the session's training settings; what is invalid stays in the form and is said at its field."""
+    """Edits the training settings of the session; invalid values stay, marked in red."""
 
     validity_changed = Signal()
 
     def __init__(self, session: Session, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self._filling = self._own = False  # whether a change of the settings comes from here
+        self._filling = False
+        # Whether the settings are being changed by this form.
+        self._own = False
         self.problems: dict[str, str] = {}
         self.editors: dict[str, QComboBox | QSpinBox | QLineEdit] = {}
         self._names: dict[str, QLabel] = {}
@@ -153,7 +250,8 @@ class SettingsForm(QWidget):
         self.refill()
 
     def _add(self, field: Field, grid: QGridLayout) -> None:
-        name, error = QLabel(field.title), QLabel()
+        name = QLabel(field.title)
+        error = QLabel()
         editor = _editor(field)
         name.setBuddy(editor)
         error.setProperty("level", "error")
@@ -163,11 +261,9 @@ class SettingsForm(QWidget):
         grid.addWidget(name, place, 0)
         grid.addWidget(editor, place, 1)
         grid.addWidget(error, place + 1, 1)
-        self.editors[field.name], self._names[field.name], self._errors[field.name] = (
-            editor,
-            name,
-            error,
-        )
+        self.editors[field.name] = editor
+        self._names[field.name] = name
+        self._errors[field.name] = error
         if isinstance(editor, QComboBox):
             editor.currentIndexChanged.connect(lambda _, field=field: self._on_edited(field))
         elif isinstance(editor, QSpinBox):
@@ -181,12 +277,14 @@ class SettingsForm(QWidget):
         values = self._values({field.name, *self.problems})
         if field.name not in values:
             return
-        # What was wrong elsewhere may be right together with this.
+        # A value rejected earlier may be valid together with the new one, so both are tried first.
         for tried in (values, {field.name: values[field.name]}):
             try:
                 wanted = replace(self._session.settings, **tried)
             except SettingsError as error:
-                self._set_problem(field.name, str(error))
+                # A field that was not tried was right until this edit, which is to blame then.
+                wrong = error.field if error.field in tried else field.name
+                self._set_problem(wrong, str(error))
                 continue
             for name in tried:
                 self._set_problem(name, "")
@@ -196,7 +294,7 @@ class SettingsForm(QWidget):
             return
 
     def _values(self, names: Iterable[str]) -> dict[str, Any]:
-        """Read fields; what makes no sense is said at its field and left out."""
+        """Return the values of fields; those that cannot be read are marked and left out."""
         values = {}
         for name in names:
             try:
@@ -212,14 +310,14 @@ class SettingsForm(QWidget):
         if isinstance(editor, QSpinBox):
             return None if name == "epochs" and editor.value() == 0 else editor.value()
         if name == "seed":
-            return seed_of(editor.text())
+            return parse_seed(editor.text())
         text = editor.text().strip().replace(",", ".")
         if not text and name in _OPTIONAL:
             return None
         try:
             return float(text)
         except ValueError:
-            raise SettingsError(f"'{text}' is not a number") from None
+            raise SettingsError(f"'{text}' is not a number", field=name) from None
 
     def _set_problem(self, name: str, text: str) -> None:
         if text:
@@ -232,15 +330,14 @@ class SettingsForm(QWidget):
         self.validity_changed.emit()
 
     def refill(self) -> None:
-        """Show the session's settings; what was wrong is forgotten, unless the change was made here."""
+        """Show the settings of the session; marks stay only if this form has made the change."""
         settings = self._session.settings
         published = replace(settings, epochs=None, rho=None, tolerance=None, gamma=None).resolved()
         self._filling = True
         for field in FIELDS:
             why_not = field.why_not(settings)
-            if field.name in self.problems and (
-                why_not or not self._own
-            ):  # it cannot be mended, or is old
+            # A disabled field cannot be corrected; a value from elsewhere replaces an invalid one.
+            if field.name in self.problems and (why_not or not self._own):
                 self._set_problem(field.name, "")
             if field.name not in self.problems:
                 self._fill(field, getattr(settings, field.name), getattr(published, field.name))
@@ -253,14 +350,12 @@ class SettingsForm(QWidget):
             editor.setCurrentIndex(editor.findData(value))
         elif isinstance(editor, QSpinBox):
             if field.name == "epochs":
-                editor.setSpecialValueText(f"as usual ({published})")
+                editor.setSpecialValueText(f"default ({published})")
             editor.setValue(value or 0)
         else:
-            editor.setPlaceholderText(
-                f"as published ({published:g})" if field.name in _OPTIONAL else ""
-            )
-            digits = field.kind == "digits"
-            editor.setText("" if value is None else str(value) if digits else number_text(value))
+            if field.name in _OPTIONAL:
+                editor.setPlaceholderText(f"default ({published:g})")
+            editor.setText(_text_of(field, value))
 
     def _enable(self, field: Field, why_not: str) -> None:
         editor = self.editors[field.name]
@@ -270,7 +365,16 @@ class SettingsForm(QWidget):
         self._names[field.name].setToolTip(why_not or _sentence(field))
 
 
+# Fields that may be left empty: they then have the default of the method.
 _OPTIONAL = {"epochs", "rho", "tolerance", "gamma"}
+
+
+def _text_of(field: Field, value: Any) -> str:
+    if value is None:
+        return ""
+    if field.kind == "digits":
+        return str(value)
+    return number_text(value)
 
 
 def _grid(widget: QWidget | None) -> QGridLayout:
@@ -283,9 +387,12 @@ def _grid(widget: QWidget | None) -> QGridLayout:
 
 
 def _sentence(field: Field) -> str:
+    """Return the tooltip of a field, with its range if it has one."""
     low, high = field.limits
-    span = f" From {low:g} to {high:g}{' ' + field.unit if field.unit else ''}." if high else ""
-    return f"{field.sentence}{span}"
+    if not high:
+        return field.sentence
+    unit = f" {field.unit}" if field.unit else ""
+    return f"{field.sentence} Range: {low:g} to {high:g}{unit}."
 
 
 def _editor(field: Field) -> QComboBox | QSpinBox | QLineEdit:

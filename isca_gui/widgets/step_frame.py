@@ -1,4 +1,4 @@
-"""A step's frame: heading with its state in word and mark, and small helpers that all panels share."""
+"""The frame of a step with its heading and state, and helpers for controls that all rooms share."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPushButton,
+    QScrollArea,
     QSizePolicy,
     QSlider,
     QToolButton,
@@ -34,28 +35,31 @@ if TYPE_CHECKING:
     from isca_gui.jobs.runner import JobRunner
     from isca_gui.session.session import Session
 
-EMPTY, RUNNING, DONE, STALE, FAILED, HALTED = (
-    "empty",
-    "running",
-    "done",
-    "stale",
-    "failed",
-    "stopped",
-)
+EMPTY = "empty"
+RUNNING = "running"
+DONE = "done"
+STALE = "stale"
+FAILED = "failed"
+HALTED = "stopped"
 _MARKS = {EMPTY: "○", RUNNING: "●", DONE: "✓", STALE: "⟳", FAILED: "✗", HALTED: "■"}
 _SENTENCES = {
-    EMPTY: "Nothing has been done here yet.",
-    RUNNING: "This step is at work.",
+    EMPTY: "This step has not been done yet.",
+    RUNNING: "This step is running.",
     DONE: "This step is done.",
-    STALE: "What is shown was made from other settings or another picture than those shown now.",
-    FAILED: "The last attempt failed; Messages say why.",
-    HALTED: "It was stopped before its end. What it had is kept and can be used; Resume goes on from there.",
+    STALE: "The settings or the picture have changed since this result was made.",
+    FAILED: "The last attempt failed. See Messages for the reason.",
+    HALTED: "Stopped early. The model so far can be used; Resume continues the training.",
 }
-REFERENCE, DISTORT, TRAIN, RECOGNISE = "reference", "distort", "train", "recognise"
+REFERENCE = "reference"
+DISTORT = "distort"
+TRAIN = "train"
+RECOGNISE = "recognise"
+
+STEPS_WIDTH = 372
 
 
 def next_step(session: Session) -> str:
-    """Tell which step holds the one primary button."""
+    """Return the step to take next: the one whose button is coloured."""
     if session.reference is None:
         return REFERENCE
     if session.dataset is None or session.dataset_stale:
@@ -66,14 +70,15 @@ def next_step(session: Session) -> str:
 
 
 class StepPanel(QFrame):
-    """One step: a heading that folds it, its state, and room for what it holds."""
+    """One step: a heading that folds it, its state, and a body for its controls."""
 
     NAME = ""
     HEADING = ""
 
     def __init__(self, session: Session, jobs: JobRunner, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.session, self.jobs = session, jobs
+        self.session = session
+        self.jobs = jobs
         self.setObjectName(f"{self.NAME}_panel")
         self.heading = QToolButton()
         self.heading.setText(self.HEADING)
@@ -82,7 +87,7 @@ class StepPanel(QFrame):
         self.heading.setChecked(True)
         self.heading.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.heading.setArrowType(Qt.ArrowType.DownArrow)
-        describe(self.heading, self.HEADING, "Fold this step away or unfold it.")
+        describe(self.heading, self.HEADING, "Collapse or expand this step.")
         self.state_label = QLabel()
         self.content = QWidget()
         self.body = QVBoxLayout(self.content)
@@ -102,21 +107,19 @@ class StepPanel(QFrame):
         self.set_state(EMPTY)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw a card, framed in the accent's colour where the next step is.
-
-        A style sheet would give its background to the fields inside as well.
-        """
-        role = QPalette.ColorRole
+        """Draw a card, framed in the accent colour if this step is next."""
+        # A style sheet would give its background to the fields inside as well.
+        frame = QPalette.ColorRole.Mid
+        if self.property("next"):
+            frame = QPalette.ColorRole.Highlight
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.setPen(
-                self.palette().color(role.Highlight if self.property("next") else role.Mid)
-            )
-            painter.setBrush(self.palette().color(role.AlternateBase))
+            painter.setPen(self.palette().color(frame))
+            painter.setBrush(self.palette().color(QPalette.ColorRole.AlternateBase))
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
 
     def set_state(self, state: str, words: str = "") -> None:
-        """Show a state by mark and word, such as "● 37 %"."""
+        """Show a state as mark and text, such as "● 37 %"."""
         self.state = state
         self.state_label.setText(f"{_MARKS[state]} {words or state}")
         self.state_label.setToolTip(_SENTENCES[state])
@@ -131,11 +134,11 @@ class StepPanel(QFrame):
 
     def _on_heading_toggled(self, shown: bool) -> None:
         self.content.setVisible(shown)
-        self.heading.setArrowType(Qt.ArrowType.DownArrow if shown else Qt.ArrowType.RightArrow)
+        self.heading.setArrowType(_arrow(shown))
 
 
 class Disclosure(QWidget):
-    """Something that is shown on demand, below a line that says what it is."""
+    """A widget that is shown on demand, below a line that names it."""
 
     def __init__(self, title: str, inside: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -157,14 +160,41 @@ class Disclosure(QWidget):
 
     def _on_toggled(self, shown: bool) -> None:
         self.inside.setVisible(shown)
-        self.button.setArrowType(Qt.ArrowType.DownArrow if shown else Qt.ArrowType.RightArrow)
+        self.button.setArrowType(_arrow(shown))
+
+
+def _arrow(shown: bool) -> Qt.ArrowType:
+    return Qt.ArrowType.DownArrow if shown else Qt.ArrowType.RightArrow
+
+
+def step_area(*panels: QWidget) -> QScrollArea:
+    """Return a scroll area with the steps below one another."""
+    inside = QWidget()
+    layout = QVBoxLayout(inside)
+    layout.setContentsMargins(6, 6, 6, 6)
+    layout.setSpacing(7)
+    for panel in panels:
+        layout.addWidget(panel)
+    layout.addStretch(1)
+    area = QScrollArea()
+    area.setObjectName("steps")
+    area.setWidget(inside)
+    area.setWidgetResizable(True)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    scroll_bar = area.verticalScrollBar().sizeHint().width()
+    area.setMinimumWidth(inside.minimumSizeHint().width() + scroll_bar + 2)
+    # Wider steps gain nothing; the room is better spent on pictures.
+    area.setMaximumWidth(STEPS_WIDTH + 80)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    FieldGuard(area)
+    return area
 
 
 class FieldGuard(QObject):
-    """Keeps from fields what is not meant for them.
+    """Keeps wheel and undo events from fields that they are not meant for.
 
-    The wheel scrolls the steps, and turns a field only when that has the focus. Undo and redo are a field's
-    own only while it has typed text to take back: it would swallow them else, right after an edit was made.
+    The wheel scrolls the steps and changes a field only while that has the focus. Undo and redo go
+    to a field only while it has typed text to take back; a line edit would swallow the shortcut.
     """
 
     def __init__(self, area: QWidget) -> None:
@@ -177,7 +207,7 @@ class FieldGuard(QObject):
             field.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Hand the wheel on to the area, and keys for what is done elsewhere on to the menus."""
+        """Pass the wheel on to the scroll area, and undo and redo on to the menus."""
         wheel = (
             event.type() == QEvent.Type.Wheel
             and isinstance(watched, QWidget)
@@ -195,21 +225,22 @@ def _is_undo_elsewhere(watched: QObject, event: QKeyEvent) -> bool:
     field = watched if isinstance(watched, QLineEdit) else watched.findChild(QLineEdit)
     if field is None:
         return False
-    undo, redo = (
-        event.matches(key) for key in (QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo)
-    )
-    return (undo and not field.isUndoAvailable()) or (redo and not field.isRedoAvailable())
+    if event.matches(QKeySequence.StandardKey.Undo):
+        return not field.isUndoAvailable()
+    if event.matches(QKeySequence.StandardKey.Redo):
+        return not field.isRedoAvailable()
+    return False
 
 
 def set_property(widget: QWidget, name: str, value: object) -> None:
-    """Set a property that the style sheet looks at."""
+    """Set a property that the style sheet refers to."""
     if widget.property(name) != value:
         widget.setProperty(name, value)
-        theme.look_again(widget)
+        theme.repolish(widget)
 
 
 def describe(widget: QWidget, name: str, sentence: str) -> None:
-    """Give a widget its name for screen readers and its sentence for everybody."""
+    """Set the name of a widget for screen readers, and its description as a tooltip too."""
     widget.setAccessibleName(name)
     widget.setToolTip(sentence)
     widget.setAccessibleDescription(sentence)
@@ -219,7 +250,7 @@ def describe(widget: QWidget, name: str, sentence: str) -> None:
 
 
 def button(text: str, sentence: str, pressed: Callable[[], object]) -> QPushButton:
-    """Make a button that says what it does."""
+    """Return a button with a tooltip."""
     made = QPushButton(text)
     describe(made, text.replace("&", ""), sentence)
     made.clicked.connect(lambda: pressed())
@@ -227,22 +258,22 @@ def button(text: str, sentence: str, pressed: Callable[[], object]) -> QPushButt
 
 
 def enable(widget: QWidget, sentence: str, why_not: str = "") -> None:
-    """Enable a widget, or disable it and say why in its tooltip."""
+    """Enable a widget, or disable it and give the reason in its tooltip."""
     widget.setEnabled(not why_not)
     widget.setToolTip(why_not or sentence)
 
 
-def press(pressed: QPushButton, session: Session) -> None:
-    """Do what a button does, from elsewhere: where it cannot be pressed, tell why."""
+def press_or_explain(target: QPushButton, session: Session) -> None:
+    """Press a button for a menu or key; if it is disabled, show the reason as a warning."""
     commit_typed()
-    if pressed.isEnabled():
-        pressed.click()
+    if target.isEnabled():
+        target.click()
     else:
-        session.say("warning", pressed.toolTip())
+        session.say("warning", target.toolTip())
 
 
-def faint(text: str = "") -> QLabel:
-    """Make a label for what is of lesser weight."""
+def faint_label(text: str = "") -> QLabel:
+    """Return a label in a fainter colour, for secondary text."""
     label = QLabel(text)
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setProperty("faint", True)
@@ -251,7 +282,7 @@ def faint(text: str = "") -> QLabel:
 
 
 def row(*widgets: QWidget | int, spacing: int = 5) -> QHBoxLayout:
-    """Put widgets side by side; a number is a stretch."""
+    """Return a layout with widgets side by side; a number is a stretch."""
     layout = QHBoxLayout()
     layout.setContentsMargins(0, 0, 0, 0)
     layout.setSpacing(spacing)
@@ -264,11 +295,12 @@ def row(*widgets: QWidget | int, spacing: int = 5) -> QHBoxLayout:
 
 
 class JobBar(SteadyBar):
-    """A thin bar that shows how far the job of a name is, and hides when there is none."""
+    """A thin bar that shows the progress of the job with a name, and hides when there is none."""
 
     def __init__(self, jobs: JobRunner, name: JobName, title: str) -> None:
         super().__init__()
-        self._jobs, self._name = jobs, name
+        self._jobs = jobs
+        self._name = name
         self.setAccessibleName(title)
         self.setFixedHeight(6)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -276,7 +308,7 @@ class JobBar(SteadyBar):
         self.refresh()
 
     def refresh(self) -> None:
-        """Follow the job."""
+        """Show the progress of the job."""
         job = self._jobs.job(self._name)
         self.setVisible(job is not None)
         if job is not None:
@@ -284,8 +316,14 @@ class JobBar(SteadyBar):
             self.setToolTip(f"{job.title}: {job.what}")
 
 
-def percent(jobs: JobRunner, name: JobName) -> str:
-    """Give the words of a running job's state: its per cent, or that it is at work."""
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun, such as "1 picture" or "2 pictures"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def progress_text(jobs: JobRunner, name: JobName) -> str:
+    """Return the progress of a running job in per cent, or "working" if it is unknown."""
     job = jobs.job(name)
-    share = job.share if job is not None else None
-    return "at work" if share is None else f"{100 * share:.0f} %"
+    if job is None or job.share is None:
+        return "working"
+    return f"{100 * job.share:.0f} %"

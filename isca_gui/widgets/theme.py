@@ -1,4 +1,4 @@
-"""Colours: the classes' own, one each everywhere, and the light and dark palettes of the window."""
+"""Colours: one per class, used everywhere, and the light and dark palettes of the window."""
 
 from __future__ import annotations
 
@@ -17,14 +17,18 @@ from isca_gui.core.recognition.vote_overlays import style_of
 if TYPE_CHECKING:
     from isca_gui.session.records import Truth
 
-SYSTEM, LIGHT, DARK = "system", "light", "dark"
-CHOICES = {SYSTEM: "As the system", LIGHT: "Light", DARK: "Dark"}
-PICTURE_GREY = "#808080"  # behind pictures, in both themes
+SYSTEM = "system"
+LIGHT = "light"
+DARK = "dark"
+CHOICES = {SYSTEM: "Same as system", LIGHT: "Light", DARK: "Dark"}
+
+# The background of pictures is the same in both themes, so that they can be compared.
+PICTURE_GREY = "#808080"
 
 
 @dataclass(frozen=True)
 class ClassStyle:
-    """How one class looks: a colour, doubled by a letter and a pattern."""
+    """The appearance of a class: a colour, doubled by a letter and a pattern."""
 
     colour: str
     letter: str
@@ -50,9 +54,10 @@ _BRUSHES = {
 
 
 def class_style(label: str) -> ClassStyle:
-    """Give the style of a label: that of the maps, with the pattern of a mixture's first part."""
+    """Return the style of a label; a mixture has the pattern of its first part."""
     found = style_of(label)
-    colour, letters = QColor(*found.colour).name().upper(), "+".join(found.letter)
+    colour = QColor(*found.colour).name().upper()
+    letters = "+".join(found.letter)
     return ClassStyle(colour, letters, found.title, _BRUSHES[found.patterns[0]])
 
 
@@ -60,7 +65,7 @@ def truth_words(truth: Truth) -> str:
     """Return what was done to a picture that was made here, with the title of its class."""
     if truth.mse is None:
         return truth.text
-    return f"{style_of(truth.label).title} at MSE {truth.mse:g}"
+    return f"{style_of(truth.label).title}, MSE {truth.mse:g}"
 
 
 CLASS_STYLES = {label: class_style(label) for label in (ORIGINAL, *DISTORTIONS, UNDECIDED)}
@@ -86,14 +91,34 @@ class Shades:
 
 SHADES = {
     LIGHT: Shades(
-        "#EEF0F3", "#FFFFFF", "#F8F9FA", "#FFFFFF", "#C6CBD3", "#1B1F24", "#5B6470",
-        "#0B62C4", "#FFFFFF", "#12703C", "#8A5300", "#B3261E",
+        window="#EEF0F3",
+        base="#FFFFFF",
+        raised="#F8F9FA",
+        button="#FFFFFF",
+        border="#C6CBD3",
+        text="#1B1F24",
+        faint="#5B6470",
+        accent="#0B62C4",
+        on_accent="#FFFFFF",
+        good="#12703C",
+        warning="#8A5300",
+        error="#B3261E",
     ),
     DARK: Shades(
-        "#1E2126", "#15171B", "#282C33", "#343942", "#4A515C", "#E6E8EB", "#A3ABB7",
-        "#5AA2F5", "#0B1520", "#6FCF97", "#F2B34C", "#FF8A80",
+        window="#1E2126",
+        base="#15171B",
+        raised="#282C33",
+        button="#343942",
+        border="#4A515C",
+        text="#E6E8EB",
+        faint="#A3ABB7",
+        accent="#5AA2F5",
+        on_accent="#0B1520",
+        good="#6FCF97",
+        warning="#F2B34C",
+        error="#FF8A80",
     ),
-}  # fmt: skip
+}
 
 
 _RUN_COLOURS = (
@@ -106,29 +131,32 @@ _RUN_COLOURS = (
     "#7A5FB5",
     "#8C6D31",
 )
+# Replacements for colours that are too dark for thin lines in the dark theme.
 _LIGHTER = {
     "#0072B2": "#3D8BFF",
     "#7A5FB5": "#A98BE6",
     "#8C6D31": "#B8934A",
-}  # for thin lines on dark
+}
 
 
 class _RunColours:
-    """The colours of runs and curves; those too dark for the dark theme are lighter there."""
+    """The colours of runs and curves in the current theme."""
 
     def __len__(self) -> int:
         return len(_RUN_COLOURS)
 
     def __getitem__(self, place: int) -> str:
         colour = _RUN_COLOURS[place]
-        return colour if shades() is SHADES[LIGHT] else _LIGHTER.get(colour, colour)
+        if shades() is SHADES[DARK]:
+            return _LIGHTER.get(colour, colour)
+        return colour
 
 
 RUN_COLOURS = _RunColours()
 
 
 def scheme(choice: str = SYSTEM) -> str:
-    """Give "light" or "dark" for a choice; "system" asks the system."""
+    """Return "light" or "dark" for a choice; "system" asks the system."""
     if choice in (LIGHT, DARK):
         return choice
     dark = QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
@@ -136,7 +164,7 @@ def scheme(choice: str = SYSTEM) -> str:
 
 
 def shades() -> Shades:
-    """Give the colours of the theme that is shown now."""
+    """Return the colours of the current theme."""
     light = QGuiApplication.palette().color(QPalette.ColorRole.Window).lightness() > 127
     return SHADES[LIGHT if light else DARK]
 
@@ -145,37 +173,48 @@ _OWN_ROLES = (QPalette.ColorRole.Window, QPalette.ColorRole.Text, QPalette.Color
 
 
 def palette(name: str) -> QPalette:
-    """Make the palette of the light or dark theme.
-
-    Nothing in this style draws with the roles of visited links and shadows: they carry the colours of what is
-    good and of warnings to the style sheet.
-    """
-    s, role = SHADES[name], QPalette.ColorRole
+    """Return the palette of the light or dark theme."""
+    shade = SHADES[name]
+    role = QPalette.ColorRole
+    colours = {
+        role.Window: shade.window,
+        role.Base: shade.base,
+        role.AlternateBase: shade.raised,
+        role.Button: shade.button,
+        role.Mid: shade.border,
+        role.Dark: shade.border,
+        role.Text: shade.text,
+        role.WindowText: shade.text,
+        role.ButtonText: shade.text,
+        role.PlaceholderText: shade.faint,
+        role.Link: shade.accent,
+        role.Accent: shade.accent,
+        role.Highlight: shade.accent,
+        role.HighlightedText: shade.on_accent,
+        role.BrightText: shade.error,
+        role.ToolTipBase: shade.raised,
+        role.ToolTipText: shade.text,
+        role.Light: shade.raised,
+        role.Midlight: shade.raised,
+        # This style draws neither visited links nor shadows, so these two roles carry the colours
+        # of success and of warnings to the style sheet.
+        role.LinkVisited: shade.good,
+        role.Shadow: shade.warning,
+    }
     made = QPalette()
-    for place, colour in (
-        *((role.Window, s.window), (role.Base, s.base), (role.AlternateBase, s.raised)),
-        *((role.Button, s.button), (role.Mid, s.border), (role.Dark, s.border)),
-        *((role.Text, s.text), (role.WindowText, s.text), (role.ButtonText, s.text)),
-        *((role.PlaceholderText, s.faint), (role.Link, s.accent), (role.Accent, s.accent)),
-        *(
-            (role.Highlight, s.accent),
-            (role.HighlightedText, s.on_accent),
-            (role.BrightText, s.error),
-        ),
-        *((role.ToolTipBase, s.raised), (role.ToolTipText, s.text), (role.Light, s.raised)),
-        *((role.Midlight, s.raised), (role.LinkVisited, s.good), (role.Shadow, s.warning)),
-    ):
+    for place, colour in colours.items():
         made.setColor(place, QColor(colour))
     for place in (role.Text, role.WindowText, role.ButtonText):
-        made.setColor(QPalette.ColorGroup.Disabled, place, QColor(s.faint))
+        made.setColor(QPalette.ColorGroup.Disabled, place, QColor(shade.faint))
     return made
 
 
 def apply(choice: str) -> None:
-    """Give the program the chosen theme.
+    """Change the program to a theme.
 
-    The style sheet is the same for all themes and names colours by their role: to read another one takes Qt
-    half a second in a window of some hundred widgets. What it has coloured is told to look again.
+    All themes share one style sheet, which names colours by their palette role, because Qt needs
+    half a second to apply another one to some hundred widgets. Only the widgets that it colours are
+    polished again.
     """
     app = QGuiApplication.instance()
     if not isinstance(app, QApplication):
@@ -186,42 +225,45 @@ def apply(choice: str) -> None:
         return
     windows = [window for window in app.topLevelWidgets() if window.isVisible()]
     app.setPalette(made)
-    if first:  # without this attribute a palette would not reach what a style sheet is applied to
+    if first:
+        # Without this attribute a palette would not reach widgets that a style sheet applies to.
         app.setAttribute(Qt.ApplicationAttribute.AA_UseStyleSheetPropagationInWidgetStyles)
         app.setStyleSheet(STYLE_SHEET)
         return
+    # While updates are off, nothing is painted with one half of the colours old.
     for window in windows:
-        window.setUpdatesEnabled(False)  # nothing is painted half in the old colours
+        window.setUpdatesEnabled(False)
     for window in app.topLevelWidgets():
         window.setPalette(made)
     QTimer.singleShot(0, app, lambda: _finish(app, windows))
 
 
 def _finish(app: QApplication, windows: list[QWidget]) -> None:
-    """Colour anew what the style sheet has coloured: what is seen now, the rest when that is painted."""
+    """Polish the visible widgets that the style sheet colours, and the hidden ones afterwards."""
     styled = [widget for widget in app.allWidgets() if _is_styled(widget)]
-    _look_again([widget for widget in styled if widget.isVisible()])
+    _repolish_all([widget for widget in styled if widget.isVisible()])
     for window in windows:
         if shiboken6.isValid(window):
             window.setUpdatesEnabled(True)
     unseen = [widget for widget in styled if not widget.isVisible()]
-    QTimer.singleShot(0, app, lambda: _look_again(unseen))
+    QTimer.singleShot(0, app, lambda: _repolish_all(unseen))
 
 
-def _look_again(widgets: list[QWidget]) -> None:
+def _repolish_all(widgets: list[QWidget]) -> None:
     for widget in widgets:
+        # A widget may have been deleted since the timer was started.
         if shiboken6.isValid(widget):
-            look_again(widget)
+            repolish(widget)
 
 
-def look_again(widget: QWidget) -> None:
-    """Let the style sheet be applied anew to a widget: its properties or the theme have changed."""
+def repolish(widget: QWidget) -> None:
+    """Apply the style sheet again after a change of the widget's properties or of the theme."""
     widget.style().polish(widget)
     widget.update()
 
 
 def _is_styled(widget: QWidget) -> bool:
-    """Whether a rule with colours applies to a widget."""
+    """Whether a rule of the style sheet colours a widget."""
     if isinstance(widget, QLabel):
         return any(widget.property(name) is not None for name in ("faint", "state", "level"))
     return isinstance(widget, QPushButton | QToolButton) or bool(widget.property("wrong"))
@@ -245,11 +287,14 @@ STYLE_SHEET = """
     QPushButton[primary="true"]:disabled { background: palette(mid); color: palette(text); }
     QToolButton[choice="true"] { padding: 3px 7px; border-radius: 3px; }
     QToolButton[choice="true"]:checked { font-weight: 600; }
-    QToolButton[heading="true"] { border: none; background: transparent; font-weight: 700; padding: 2px 0; }
-    QToolButton[heading="true"]:focus { border-bottom: 1px solid palette(highlight); border-radius: 0; }
-    QToolButton[disclosure="true"] { border: none; background: transparent; color: palette(placeholder-text);
-        padding: 1px 0; }
-    QToolButton[disclosure="true"]:checked, QToolButton[heading="true"]:checked { background: transparent; }
+    QToolButton[heading="true"] { border: none; background: transparent; font-weight: 700;
+        padding: 2px 0; }
+    QToolButton[heading="true"]:focus { border-bottom: 1px solid palette(highlight);
+        border-radius: 0; }
+    QToolButton[disclosure="true"] { border: none; background: transparent;
+        color: palette(placeholder-text); padding: 1px 0; }
+    QToolButton[disclosure="true"]:checked, QToolButton[heading="true"]:checked
+        { background: transparent; }
     QToolButton::menu-indicator { width: 9px; subcontrol-position: right center; right: 2px; }
     QToolButton[popupMode="2"] { padding-right: 15px; }
     QLabel[faint="true"], QLabel[state="empty"] { color: palette(placeholder-text); }
@@ -257,7 +302,8 @@ STYLE_SHEET = """
     QLabel[state="running"] { color: palette(highlight); }
     QLabel[state="stale"], QLabel[level="warning"] { color: palette(shadow); }
     QLabel[state="failed"], QLabel[level="error"] { color: palette(bright-text); }
-    QLineEdit[wrong="true"], QSpinBox[wrong="true"], QDoubleSpinBox[wrong="true"], QComboBox[wrong="true"]
+    QLineEdit[wrong="true"], QSpinBox[wrong="true"], QDoubleSpinBox[wrong="true"],
+    QComboBox[wrong="true"]
         { border: 1px solid palette(bright-text); }
     QTabBar { qproperty-elideMode: ElideNone; }
     QScrollArea#steps { border: none; }

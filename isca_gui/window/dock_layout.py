@@ -1,6 +1,6 @@
-"""How docks lie, as a tree of our own that can be compared, checked and kept as text.
+"""Where docks lie, as a tree that can be compared, checked and saved as text.
 
-Not Qt's `saveState`: its bytes tell nothing before they are believed, and altered ones crash `restoreState`.
+Qt's `saveState` is not used: its bytes cannot be checked, and altered ones crash `restoreState`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ if TYPE_CHECKING:
     Box = tuple[int, int, int, int]  # left, top, width, height
 
 AREAS = ("left", "right", "top", "bottom")
-_LONGEST, _FARTHEST = 20_000, 100_000  # characters of a text, pixels of a place
-_FRAME = 40  # pixels by which a window manager may move what floats
-_ALIKE = (
-    0.02  # shares that differ by less are the same: pixels are whole, and windows differ in size
-)
+# Limits for texts from files: characters of a text, and pixels of a place.
+_LONGEST = 20_000
+_FARTHEST = 100_000
+# A window manager may move floating docks by so many pixels.
+_FRAME = 40
+# Shares that differ by less are equal: pixels are whole numbers, and windows differ in size.
+_TOLERANCE = 0.02
 
 
 @dataclass(frozen=True)
 class Tabs:
-    """Open docks at one place, of which one is in front."""
+    """Open docks that share one place; one of them is in front."""
 
     names: tuple[str, ...]
     front: str
@@ -33,7 +35,7 @@ class Tabs:
 
 @dataclass(frozen=True)
 class Split:
-    """Places beside or below one another, and how they share the room."""
+    """Places beside or below one another, and their shares of the room."""
 
     down: bool
     parts: tuple[Tabs | Split, ...]
@@ -42,28 +44,28 @@ class Split:
 
 @dataclass(frozen=True)
 class Layout:
-    """The places of open docks; `spans` is how much of the window's width or height each area takes."""
+    """The places of open docks; `spans` are the shares of the window that the areas take."""
 
     areas: Mapping[str, Tabs | Split]
     spans: Mapping[str, float]
     floating: Mapping[str, Box]
 
 
-# --- the tree -----------------------------------------------------------------------------------------------
+# --- the tree -------------------------------------------------------------------------------------
 
 
 def first(node: Tabs | Split) -> str:
-    """Give the dock that the others of a node are put beside."""
+    """Return the dock that the others of a node are placed beside."""
     return next(leaves(node)).names[0]
 
 
 def front(node: Tabs | Split) -> str:
-    """Give a dock of a node that is seen."""
+    """Return a visible dock of a node."""
     return next(leaves(node)).front
 
 
 def leaves(node: Tabs | Split) -> Iterator[Tabs]:
-    """Give all places."""
+    """Yield all places."""
     if isinstance(node, Tabs):
         yield node
     else:
@@ -72,12 +74,12 @@ def leaves(node: Tabs | Split) -> Iterator[Tabs]:
 
 
 def placed_in(areas: Mapping[str, Tabs | Split]) -> list[str]:
-    """Name all docks that have a place in the window."""
+    """Return the names of all docks that have a place in the window."""
     return [name for node in areas.values() for tabs in leaves(node) for name in tabs.names]
 
 
 def splits(node: Tabs | Split) -> Iterator[Split]:
-    """Give all splits, the outer ones first."""
+    """Yield all splits, the outer ones first."""
     if isinstance(node, Split):
         yield node
         for part in node.parts:
@@ -85,25 +87,27 @@ def splits(node: Tabs | Split) -> Iterator[Split]:
 
 
 def share(size: int, whole: int) -> float:
-    """Give a part of a whole, 0 to 1; what does not fit reaches beyond the window."""
+    """Return a size as a share of a whole, at most 1: docks may reach beyond the window."""
     return round(min(max(size, 1) / max(whole, 1), 1.0), 4)
 
 
 def same_places(one: Layout, other: Layout) -> bool:
-    """Tell whether everything is at the same place, whatever its size."""
+    """Whether everything is at the same place, whatever its size."""
 
-    def bare(node: Tabs | Split) -> object:
-        return node if isinstance(node, Tabs) else (node.down, *(bare(part) for part in node.parts))
+    def without_sizes(node: Tabs | Split) -> object:
+        if isinstance(node, Tabs):
+            return node
+        return (node.down, *(without_sizes(part) for part in node.parts))
 
-    def all_of(layout: Layout) -> object:
-        areas = {area: bare(node) for area, node in layout.areas.items()}
+    def places(layout: Layout) -> object:
+        areas = {area: without_sizes(node) for area, node in layout.areas.items()}
         return areas, set(layout.floating)
 
-    return all_of(one) == all_of(other)
+    return places(one) == places(other)
 
 
 def alike(one: Layout, other: Layout) -> bool:
-    """Tell whether nobody would see a difference."""
+    """Whether two layouts look the same."""
 
     def sizes(layout: Layout) -> Iterator[float]:
         for area in sorted(layout.areas):
@@ -113,17 +117,18 @@ def alike(one: Layout, other: Layout) -> bool:
 
     if not same_places(one, other):
         return False
+    pairs = zip(sizes(one), sizes(other), strict=True)
+    if any(abs(a - b) >= _TOLERANCE for a, b in pairs):
+        return False
     boxes = [(one.floating[name], other.floating[name]) for name in one.floating]
-    return all(abs(a - b) < _ALIKE for a, b in zip(sizes(one), sizes(other), strict=True)) and all(
-        abs(a - b) < _FRAME for box in boxes for a, b in zip(*box, strict=True)
-    )
+    return all(abs(a - b) < _FRAME for box in boxes for a, b in zip(*box, strict=True))
 
 
-# --- as text ------------------------------------------------------------------------------------------------
+# --- as text --------------------------------------------------------------------------------------
 
 
 def to_text(layout: Layout) -> str:
-    """Give a layout as text for a file."""
+    """Return a layout as text for a file."""
 
     def plain(node: Tabs | Split) -> dict[str, Any]:
         if isinstance(node, Tabs):
@@ -143,7 +148,7 @@ def to_text(layout: Layout) -> str:
 
 
 def from_text(text: str, names: Sequence[str]) -> Layout | None:
-    """Read a text; None unless it is a whole layout of docks with these names, each at one place."""
+    """Return the layout in a text, or None unless it places docks of these names once each."""
     if not text or len(text) > _LONGEST:
         return None
     try:
@@ -153,7 +158,7 @@ def from_text(text: str, names: Sequence[str]) -> Layout | None:
         floating = {name: _box(box) for name, box in found["floating"].items()}
         placed = placed_in(areas)
         everywhere = [*placed, *floating]
-        right = (
+        valid = (
             len(set(everywhere)) == len(everywhere)
             and set(everywhere) <= set(names)
             and areas.keys() <= set(AREAS)
@@ -161,31 +166,33 @@ def from_text(text: str, names: Sequence[str]) -> Layout | None:
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    return Layout(areas, spans, floating) if right else None
+    if not valid:
+        return None
+    return Layout(areas, spans, floating)
 
 
 def _node(found: Any) -> Tabs | Split:
     if "tabs" in found:
         names = tuple(found["tabs"])
         if found["front"] not in names:
-            raise ValueError("the front is not there")
+            raise ValueError("the front dock is not among the tabs")
         return Tabs(names, found["front"])
     parts = tuple(_node(part) for part in found["parts"])
     shares = tuple(_positive(share) for share in found["shares"])
     if len(parts) < 2 or len(parts) != len(shares) or not isinstance(found["down"], bool):
-        raise ValueError("no such split")
+        raise ValueError("not a split")
     return Split(found["down"], parts, shares)
 
 
 def _positive(found: Any) -> float:
     value = float(found)
     if not 0 < value <= 1:
-        raise ValueError("no share")
+        raise ValueError("not a share")
     return value
 
 
 def _box(found: Any) -> Box:
     left, top, width, height = (int(value) for value in found)
     if max(map(abs, (left, top, width, height))) > _FARTHEST or min(width, height) < 1:
-        raise ValueError("no place")
+        raise ValueError("not a place")
     return left, top, width, height

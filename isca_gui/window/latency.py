@@ -1,4 +1,4 @@
-"""How late the window answers: a 5 ms heartbeat in the GUI thread, idle and while a training draws."""
+"""A test of latency: a 5 ms timer in the GUI thread, idle and while a training is drawn."""
 
 from __future__ import annotations
 
@@ -17,13 +17,18 @@ if TYPE_CHECKING:
     from isca_gui.session.session import Session
     from isca_gui.window.main_window import MainWindow
 
-BEAT = 5  # milliseconds
-MOST_P99, MOST_GAP, MOST_STOP = 20.0, 60.0, 150.0  # milliseconds
+# The interval of the timer and the bounds, all in milliseconds.
+BEAT = 5
+MOST_P99 = 20.0
+MOST_GAP = 60.0
+MOST_STOP = 150.0
 
 
 def run(window: MainWindow, seconds: float) -> int:
-    """Measure, print, and give 0 if the bounds are kept."""
-    session, actions, jobs = window.session, window.menu_actions, window.jobs
+    """Measure, print, and return 0 if the latency is within the bounds."""
+    session = window.session
+    actions = window.menu_actions
+    jobs = window.jobs
     _wait(session, lambda: session.reference is not None and not jobs.jobs())
     session.restore(DatasetSpec(), TrainingSettings(epochs=1_000_000))
     _wait(session, lambda: not jobs.jobs())
@@ -38,12 +43,14 @@ def run(window: MainWindow, seconds: float) -> int:
     stop = _stop(window)
     window.close()
     p99 = float(np.percentile(busy, 99))
-    return 0 if p99 <= MOST_P99 and max(busy) <= MOST_GAP and stop <= MOST_STOP else 1
+    good = p99 <= MOST_P99 and max(busy) <= MOST_GAP and stop <= MOST_STOP
+    return 0 if good else 1
 
 
 def _stop(window: MainWindow) -> float:
-    """Press Stop; give the milliseconds after which the model is kept."""
-    session, button = window.session, window.training_panel.stop_button
+    """Press Stop and return the milliseconds until the model is kept."""
+    session = window.session
+    button = window.training_panel.stop_button
     start = time.perf_counter()
     button.click()
     _wait(session, lambda: not button.isEnabled() or session.live is None)
@@ -55,7 +62,7 @@ def _stop(window: MainWindow) -> float:
 
 
 def beats(seconds: float) -> list[float]:
-    """Give the gaps between heartbeats, in milliseconds."""
+    """Return the gaps between ticks of the timer, in milliseconds."""
     gaps: list[float] = []
     last = time.perf_counter()
 
@@ -65,7 +72,8 @@ def beats(seconds: float) -> list[float]:
         gaps.append(1000 * (now - last))
         last = now
 
-    loop, timer = QEventLoop(), QTimer()
+    loop = QEventLoop()
+    timer = QTimer()
     timer.setTimerType(Qt.TimerType.PreciseTimer)
     timer.timeout.connect(on_beat)
     timer.start(BEAT)
@@ -77,14 +85,14 @@ def beats(seconds: float) -> list[float]:
 
 def _print(what: str, gaps: list[float]) -> None:
     p50, p99 = np.percentile(gaps, [50, 99])
-    sys.stdout.write(
-        f"{what:9} p50 {p50:.1f} ms  p99 {p99:.1f} ms  max {max(gaps):.1f} ms  ({len(gaps)} beats)\n"
-    )
+    figures = f"p50 {p50:.1f} ms  p99 {p99:.1f} ms  max {max(gaps):.1f} ms"
+    sys.stdout.write(f"{what:9} {figures}  ({len(gaps)} beats)\n")
 
 
 def _wait(session: Session, ready: Callable[[], bool]) -> None:
-    """Let the window work until something is so; an error on the way ends the program."""
-    loop, timer = QEventLoop(), QTimer()
+    """Process events until a condition holds; an error message ends the program."""
+    loop = QEventLoop()
+    timer = QTimer()
 
     def look() -> None:
         wrong = any(message.level == "error" for message in session.messages)
@@ -98,4 +106,4 @@ def _wait(session: Session, ready: Callable[[], bool]) -> None:
     timer.stop()
     errors = [message.text for message in session.messages if message.level == "error"]
     if errors:
-        sys.exit(f"The test could not be done: {errors[0]}")
+        sys.exit(f"The test failed: {errors[0]}")

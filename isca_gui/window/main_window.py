@@ -1,4 +1,4 @@
-"""The main window: arranges panels and viewers, menus from a table, and closes in good order."""
+"""The main window: arranges panels, viewers and menus, opens what is dropped, and closes safely."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QDockWidget, QFileDialog, QWidget
+from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow, QWidget
 
 from isca_gui.help.guide import Guide
-from isca_gui.jobs.actions import MODEL_SUFFIX as SUFFIX
+from isca_gui.jobs.actions import MODEL_SUFFIX
 from isca_gui.jobs.names import JobName
 from isca_gui.panels.dataset import DatasetPanel
 from isca_gui.panels.recognise import RecognisePanel
@@ -25,17 +25,17 @@ from isca_gui.viewers.canvas.canvas import PictureCanvas
 from isca_gui.viewers.results import Results
 from isca_gui.viewers.viewer import Viewer
 from isca_gui.widgets import theme
-from isca_gui.widgets.file_names import PROJECTS
+from isca_gui.widgets.dialogs import PROJECTS
 from isca_gui.widgets.notice_bar import Notice
-from isca_gui.widgets.step_frame import DISTORT, RECOGNISE, REFERENCE, TRAIN, next_step
-from isca_gui.window.arrangement import VIEWERS, ArrangedWindow, seen, step_area
+from isca_gui.widgets.step_frame import DISTORT, RECOGNISE, REFERENCE, TRAIN, next_step, step_area
+from isca_gui.window.docks import VIEWERS, DockManager, is_seen
 from isca_gui.window.menus import SAVE_ACTION, SAVE_SENTENCE, make_menus
 from isca_gui.window.palette import Palette
 from isca_gui.window.status_bar import StatusBar
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QMimeData
-    from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent
+    from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QShowEvent
 
     from isca_gui.jobs.actions import Actions
     from isca_gui.jobs.runner import Failure, JobRunner
@@ -45,23 +45,31 @@ if TYPE_CHECKING:
     from isca_gui.widgets.step_frame import StepPanel
 
 TITLE = "ISCA Studio"
+# On screens narrower than this, in pixels, the window is maximised at first.
+_SMALL_SCREEN = 1500
 
 
-class MainWindow(ArrangedWindow):
-    """Holds the docks; what they do is theirs."""
+class MainWindow(QMainWindow):
+    """Holds panels and viewers and connects them; what they do is up to them."""
 
     def __init__(
         self, session: Session, jobs: JobRunner, actions: Actions, preferences: Preferences
     ) -> None:
         super().__init__()
-        self.session, self.jobs, self.menu_actions = session, jobs, actions
+        self.session = session
+        self.jobs = jobs
+        self.menu_actions = actions
         self.preferences = preferences
-        self._seen = WeakSet[PictureCanvas]()  # whose pixel and zoom are shown already
+        # The canvases that are connected to the status bar.
+        self._connected = WeakSet[PictureCanvas]()
         self._unread = 0
         self._last_live: LiveRun | None = None
         self._next_step = ""
-        self._leaving = False  # the user was asked about what is not saved
-        self._left: object = None  # what there was then
+        # Whether the user has agreed to close the window, and what the work was then.
+        self._leaving = False
+        self._left: object = None
+        self.dock_manager = DockManager(self)
+        self.docks = self.dock_manager.docks
         self.setWindowTitle(TITLE)
         self.setAcceptDrops(True)
         self.reference_panel = ReferencePanel(session, jobs, actions, preferences=preferences)
@@ -87,66 +95,84 @@ class MainWindow(ArrangedWindow):
         self.steps = step_area(
             self.reference_panel, self.dataset_panel, self.training_panel, self.recognise_panel
         )
-        left = self.put("steps", "Steps", self.steps)
+        left = self.dock_manager.add("steps", "Steps", self.steps)
         left.setFeatures(QDockWidget.DockWidgetFeature.DockWidgetMovable)
         left.setTitleBarWidget(QWidget(left))
         for name, module, class_name, title, _, _ in VIEWERS:
-            kind = getattr(importlib.import_module(f"isca_gui.{module}"), class_name)
-            viewer = kind(self.session, self.jobs, self.menu_actions)
-            dock = self.put(name, title, viewer)
+            viewer_class = getattr(importlib.import_module(f"isca_gui.{module}"), class_name)
+            viewer = viewer_class(self.session, self.jobs, self.menu_actions)
+            dock = self.dock_manager.add(name, title, viewer)
             if isinstance(viewer, Viewer):
                 dock.visibilityChanged.connect(viewer.on_dock_visibility_changed)
-                viewer.panes_made.connect(self._adopt_later)
-        self.help_dock = self.put("help", "Help", QWidget())
+                viewer.panes_made.connect(self._connect_canvases_later)
+        self.dock_manager.add("help", "Help", QWidget())
         for dock in self.docks.values():
             dock.visibilityChanged.connect(self._on_dock_visibility_changed)
-        self.arrange()
+        self.dock_manager.reset()
 
-    # --- what the menus do ----------------------------------------------------------------------------------
+    # --- viewers ----------------------------------------------------------------------------------
+
+    def viewers(self) -> tuple[tuple[str, str, str], ...]:
+        """Return name, title and shortcut of all viewers."""
+        return tuple((name, title, key) for name, _, _, title, key, _ in VIEWERS)
+
+    def show_viewer(self, name: str) -> None:
+        """Open a viewer, bring it to the front and give it the keyboard focus."""
+        dock = self.docks[name]
+        dock.show()
+        dock.raise_()
+        widget = dock.widget()
+        if widget is not None:
+            widget.setFocus()
+
+    def raise_viewer(self, name: str) -> None:
+        """Bring a viewer to the front unless it is closed; the focus stays where it is."""
+        if not self.docks[name].isHidden():
+            self.docks[name].raise_()
+
+    # --- what the menus do ------------------------------------------------------------------------
 
     def find_action(self) -> None:
-        """Let the user type what to do."""
+        """Open the list of all actions."""
         Palette(self.menuBar(), self).open_above(self)
 
     def paste(self) -> None:
-        """Take a picture or a file from the clipboard as the reference."""
-        data: QMimeData | None = (
-            QGuiApplication.clipboard().mimeData()
-        )  # None where nothing was ever copied
+        """Open the picture or file on the clipboard as the reference."""
+        # Qt returns None if nothing was ever copied.
+        data: QMimeData | None = QGuiApplication.clipboard().mimeData()
         if data is not None and data.hasUrls():
-            self._take([url.toLocalFile() for url in data.urls() if url.isLocalFile()])
+            self._open([url.toLocalFile() for url in data.urls() if url.isLocalFile()])
         elif data is not None and data.hasImage():
             self.menu_actions.use_image("Pasted picture", QGuiApplication.clipboard().image())
         else:
-            self.session.say("warning", "There is no picture on the clipboard. Copy one first.")
+            self.session.say("warning", "There is no picture on the clipboard.")
 
     def choose_model(self) -> None:
         """Ask for a model file and open it."""
-        path, _ = QFileDialog.getOpenFileName(
-            self, "Open a model", "", f"Models (*{SUFFIX});;All files (*)"
-        )
+        filters = f"Models (*{MODEL_SUFFIX});;All files (*)"
+        path, _ = QFileDialog.getOpenFileName(self, "Open a model", "", filters)
         if path:
             self.menu_actions.load_model(path)
 
     def save_model(self) -> None:
-        """Ask for a name and save the selected run's model."""
+        """Ask for a name and save the model of the selected run."""
         if self.session.run is None:
-            self.session.say("warning", "There is no model yet. Train one first.")
+            self.session.say("warning", "No model yet. Train one first.")
             return
         runs: Any = self.docks["runs"].widget()
         runs.ask_export()
 
     def toggle_full_screen(self) -> None:
-        """Use the whole screen, or go back."""
+        """Fill the whole screen, or leave full screen."""
         self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
 
     def choose_theme(self, choice: str) -> None:
-        """Change to light, dark, or as the system."""
+        """Change to the light or dark theme, or to that of the system."""
         self.preferences.theme = choice
         theme.apply(choice)
         self._keep_preferences()
 
-    # --- what happens elsewhere -----------------------------------------------------------------------------
+    # --- what happens elsewhere -------------------------------------------------------------------
 
     def _connect(self) -> None:
         session = self.session
@@ -161,7 +187,7 @@ class MainWindow(ArrangedWindow):
         for signal in (session.reference_changed, session.dataset_changed, session.run_selected):
             signal.connect(self._on_step_changed)
         for signal in (session.tested_changed, session.tested_selected):
-            signal.connect(self._adopt_later)
+            signal.connect(self._connect_canvases_later)
         session.dataset_changed.connect(self._on_dataset_changed)
         session.runs_changed.connect(self._on_runs_changed)
         self.recognise_panel.answered.connect(self._on_answered)
@@ -170,33 +196,34 @@ class MainWindow(ArrangedWindow):
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_scheme_changed)
 
     def _on_dataset_changed(self) -> None:
-        self.bring("pictures")
+        self.raise_viewer("pictures")
 
     def _on_runs_changed(self) -> None:
         live = self.session.live
         begins = live is not None and live is not self._last_live
         self._last_live = live
         if begins:
-            self.bring("convergence")
+            self.raise_viewer("convergence")
 
     def _on_answered(self) -> None:
-        """Show the answer, and the step that lists it unless somebody works in another."""
+        """Show the answer, and step 4 unless the user is working in another step."""
         self._show_votes()
         focus = self.focusWidget()
         elsewhere = focus is not None and self.steps.isAncestorOf(focus)
         if not elsewhere or self.recognise_panel.isAncestorOf(focus):
-            self._bring_step(RECOGNISE)
+            self._scroll_to_step(RECOGNISE)
 
     def _show_votes(self, _: int = 0) -> None:
         self.docks["vote_map"].show()
-        self.bring("vote_map")
+        self.raise_viewer("vote_map")
 
     def _on_scheme_changed(self) -> None:
         if self.preferences.theme == theme.SYSTEM:
             theme.apply(theme.SYSTEM)
 
     def _on_job_failed(self, failure: Failure) -> None:
-        self._leaving = False  # what was waited for is not there: somebody has to know
+        # The file that closing waited for was not written, so the user has to see the message.
+        self._leaving = False
         self.session.say("error", failure.message, f"{failure.what}\n\n{failure.details}")
 
     def _on_picture_opened(self, path: str) -> None:
@@ -208,71 +235,77 @@ class MainWindow(ArrangedWindow):
         self._keep_preferences()
 
     def _keep_preferences(self) -> None:
-        """Write what would else be gone after a crash, when whatever has changed it is done."""
+        """Save the preferences now, so that they survive a crash."""
 
-        def work() -> None:
-            with contextlib.suppress(
-                OSError
-            ):  # nobody has asked for it, and it is tried again at the end
+        def save() -> None:
+            # Nobody has asked for this, and closing the window tries again.
+            with contextlib.suppress(OSError):
                 self.preferences.save()
 
-        # Not at once: to begin a job lets others have their turn, in the middle of a save.
-        QTimer.singleShot(
-            0, self, lambda: self.jobs.run(JobName.PREFERENCES, "Keeping the preferences", work)
-        )
+        def start() -> None:
+            self.jobs.run(JobName.PREFERENCES, "Saving preferences", save)
+
+        # Starting a job processes events, which must not happen in the middle of saving a project.
+        QTimer.singleShot(0, self, start)
 
     def _on_project_changed(self) -> None:
         projects = self.projects
-        changed, name = projects.unsaved, projects.name
-        only = " (read-only)" if projects.locked_out else ""
-        mark = "[*]" if changed or projects.path else ""
-        self.setWindowTitle(f"{name}{mark}{only} — {TITLE}" if name else f"{TITLE}{mark}")
-        self.setWindowModified(changed)
+        read_only = " (read-only)" if projects.locked_out else ""
+        # Qt replaces [*] by an asterisk while the window is modified.
+        mark = "[*]" if projects.unsaved or projects.path else ""
+        title = f"{TITLE}{mark}"
+        if projects.name:
+            title = f"{projects.name}{mark}{read_only} — {TITLE}"
+        self.setWindowTitle(title)
+        self.setWindowModified(projects.unsaved)
         save = self.findChild(QAction, SAVE_ACTION)
         if save is not None:
             save.setToolTip(projects.locked_out or SAVE_SENTENCE)
 
     def _on_message_added(self, message: Message) -> None:
-        if message.level != "info" and not seen(self.docks["messages"]):
+        if message.level != "info" and not is_seen(self.docks["messages"]):
             self._unread += 1
-        self._name_messages()
+        self._count_messages()
 
-    def _name_messages(self) -> None:
-        if seen(self.docks["messages"]):
+    def _count_messages(self) -> None:
+        """Show the number of unread messages in the title of their dock."""
+        dock = self.docks["messages"]
+        if is_seen(dock):
             self._unread = 0
-        self.docks["messages"].setWindowTitle(
-            f"Messages ({self._unread})" if self._unread else "Messages"
-        )
+        dock.setWindowTitle(f"Messages ({self._unread})" if self._unread else "Messages")
 
     def _on_step_changed(self) -> None:
-        """Bring the step that is next into sight, when it becomes so: else somebody may work in another."""
-        self._adopt_later()
-        step, before = next_step(self.session), self._next_step
-        self._next_step = step
-        if step != before:
-            self._bring_step(step)
+        """Scroll to the next step, but only when another becomes the next one."""
+        self._connect_canvases_later()
+        step = next_step(self.session)
+        if step != self._next_step:
+            self._next_step = step
+            self._scroll_to_step(step)
 
-    def _bring_step(self, step: str) -> None:
+    def _scroll_to_step(self, step: str) -> None:
         panels: dict[str, QWidget] = {
-            REFERENCE: self.reference_panel, DISTORT: self.dataset_panel,
-            TRAIN: self.training_panel, RECOGNISE: self.recognise_panel,
-        }  # fmt: skip
+            REFERENCE: self.reference_panel,
+            DISTORT: self.dataset_panel,
+            TRAIN: self.training_panel,
+            RECOGNISE: self.recognise_panel,
+        }
         panel = panels[step]
+        # The panel has its new height only after the layout was updated.
         QTimer.singleShot(0, self, lambda: self.steps.ensureWidgetVisible(panel, 0, 6))
 
     def _on_dock_visibility_changed(self, _: bool) -> None:
         if "messages" in self.docks:
-            self._name_messages()
-        self._adopt_later()
+            self._count_messages()
+        self._connect_canvases_later()
 
-    def _adopt_later(self) -> None:
-        QTimer.singleShot(0, self, self._adopt_canvases)
+    def _connect_canvases_later(self) -> None:
+        QTimer.singleShot(0, self, self._connect_canvases)
 
-    def _adopt_canvases(self) -> None:
-        """Show pixel and zoom of every picture pane, also of those made since."""
+    def _connect_canvases(self) -> None:
+        """Connect picture panes made since the last call to the status bar."""
         for canvas in self.findChildren(PictureCanvas):
-            if canvas not in self._seen:
-                self._seen.add(canvas)
+            if canvas not in self._connected:
+                self._connected.add(canvas)
                 canvas.pixel_changed.connect(self.status.show_pixel)
                 canvas.pixel_changed.connect(self._on_pixel_changed)
 
@@ -281,7 +314,7 @@ class MainWindow(ArrangedWindow):
         if isinstance(canvas, PictureCanvas):
             self.status.show_zoom(canvas.zoom())
 
-    # --- drag and drop --------------------------------------------------------------------------------------
+    # --- drag and drop ----------------------------------------------------------------------------
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Accept files."""
@@ -289,59 +322,63 @@ class MainWindow(ArrangedWindow):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open what is dropped: a picture as reference, a folder as dataset, pictures as tests, a project."""
+        """Open what is dropped: one picture is a reference, several are test pictures."""
         event.acceptProposedAction()
-        self._take([url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()])
+        self._open([url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()])
 
-    def _take(self, paths: list[str]) -> None:
-        if len(paths) == 1 and paths[0].endswith(PROJECTS):
-            self.projects.open(paths[0])
-        elif len(paths) == 1 and Path(paths[0]).is_dir():
-            self.menu_actions.import_folder(paths[0])
-        elif len(paths) == 1 and Path(paths[0]).suffix == SUFFIX:
-            self.menu_actions.load_model(paths[0])
-        elif len(paths) == 1:
-            self.menu_actions.open_picture(paths[0])
+    def _open(self, paths: list[str]) -> None:
+        if len(paths) == 1:
+            self._open_one(paths[0])
         else:
-            self._take_many(paths)
+            self._open_many(paths)
 
-    def _take_many(self, paths: list[str]) -> None:
-        models = [path for path in paths if Path(path).suffix == SUFFIX]
+    def _open_one(self, path: str) -> None:
+        if path.endswith(PROJECTS):
+            self.projects.open(path)
+        elif Path(path).is_dir():
+            self.menu_actions.import_folder(path)
+        elif Path(path).suffix == MODEL_SUFFIX:
+            self.menu_actions.load_model(path)
+        else:
+            self.menu_actions.open_picture(path)
+
+    def _open_many(self, paths: list[str]) -> None:
+        models = [path for path in paths if Path(path).suffix == MODEL_SUFFIX]
         for path in models:
             self.menu_actions.load_model(path)
         pictures = [path for path in paths if path not in models]
         if pictures:
             self.recognise_panel.recognise(pictures)
 
-    # --- projects -------------------------------------------------------------------------------------------
+    # --- projects ---------------------------------------------------------------------------------
 
     def _view(self) -> tuple[dict[str, Any], str]:
-        """Give what a project keeps of the window: what is selected and folded, how viewers look and lie."""
+        """Return what a project keeps of the window, and the layout of the docks as text."""
         work = self.session.work
         folded = [panel.NAME for panel in self._panels() if not panel.heading.isChecked()]
-        looks = {
-            name: values for name, viewer in self._viewers() if (values := viewer.looks.values())
-        }
-        return {
+        settings = {name: viewer.view_settings.values() for name, viewer in self._viewers()}
+        view = {
             "run": work.run,
             "test": work.test,
             "folded": folded,
-            "viewers": looks,
-        }, self.layout_text()
+            "viewers": {name: values for name, values in settings.items() if values},
+        }
+        return view, self.dock_manager.to_text()
 
     def _on_project_opened(self, project: Any) -> None:
+        # The view comes from a file, so its values may be of any type.
         folded = project.view.get("folded")
         for panel in self._panels():
             panel.heading.setChecked(not (isinstance(folded, list) and panel.NAME in folded))
-        looks = project.view.get("viewers")
+        settings = project.view.get("viewers")
         for name, viewer in self._viewers():
-            values = looks.get(name) if isinstance(looks, dict) else None
-            viewer.look_as(values if isinstance(values, dict) else {})
-        self.show_layout(project.layout)
+            values = settings.get(name) if isinstance(settings, dict) else None
+            viewer.restore_view(values if isinstance(values, dict) else {})
+        self.dock_manager.restore(project.layout)
 
     def _on_project_begun(self) -> None:
         for _, viewer in self._viewers():
-            viewer.looks.forget()
+            viewer.view_settings.forget_request()
 
     def _viewers(self) -> list[tuple[str, Viewer]]:
         found = ((name, dock.widget()) for name, dock in self.docks.items())
@@ -351,62 +388,86 @@ class MainWindow(ArrangedWindow):
         return self.reference_panel, self.dataset_panel, self.training_panel, self.recognise_panel
 
     def quit(self) -> None:
-        """End the program, after asking for what is not saved."""
-        self._leaving = self._agreed  # else what was said before counts no more
+        """Close the window after asking about unsaved changes."""
+        # An earlier answer counts only if nothing has changed since.
+        self._leaving = self._agreed
         self.projects.guard(self._leave, self._stay)
 
     def _stay(self) -> None:
         self._leaving = False
 
     def _leave(self, _: object = None) -> None:
-        """Close, when all files are written; asked once more, at once."""
-        again, self._leaving, self._left = self._leaving, True, self.projects.present
+        """Close when all files are written; asked for a second time, close at once."""
+        again = self._leaving
+        self._leaving = True
+        self._left = self.projects.present
         if self.jobs.writing and not again:
-            self.session.say(
-                "info", "The program ends when the file is written. Close it again to end now."
-            )
+            message = "The program will quit once the file is saved. Close it again to quit now."
+            self.session.say("info", message)
         else:
             self.close()
 
     def _on_jobs_changed(self) -> None:
         if self._leaving and not self.jobs.writing and self.isVisible():
-            agreed, self._leaving = self._agreed, False
-            self._leave() if agreed else self.projects.guard(self._leave)
+            agreed = self._agreed
+            self._leaving = False
+            if agreed:
+                self._leave()
+            else:
+                self.projects.guard(self._leave)
 
     @property
     def _agreed(self) -> bool:
-        """Whether the user has said that the program may end, and nothing has been done since."""
+        """Whether the user has agreed to close the window and nothing has changed since."""
         return self._leaving and self.projects.unchanged_since(self._left)
 
-    # --- coming and going -----------------------------------------------------------------------------------
+    # --- coming and going -------------------------------------------------------------------------
 
     def _restore(self) -> None:
         self.session.restore(self.preferences.spec, self.preferences.settings)
-        self.restore_window(self.preferences.geometry, self.preferences.layout)
+        self._restore_geometry(self.preferences.geometry)
+        self.dock_manager.restore(self.preferences.layout)
         if self.preferences.problem:
             self.session.say("warning", self.preferences.problem)
 
-    def closeEvent(self, event: QCloseEvent) -> None:
-        """Ask all threads to stop, keep what comes back at the next start, and wait a moment for them.
+    def _restore_geometry(self, text: str) -> None:
+        """Move the window to where it was, or to where it is best at first."""
+        room = self.screen().availableSize()
+        self.resize(QSize(room.width() * 9 // 10, room.height() * 9 // 10))
+        geometry = QByteArray.fromBase64(text.encode("utf-8", "ignore"))
+        if not geometry.isEmpty():
+            self.restoreGeometry(geometry)
+        elif room.width() < _SMALL_SCREEN:
+            self.setWindowState(Qt.WindowState.WindowMaximized)
 
-        A person is asked about what is not saved. Whoever else closes the window (the end of a desktop
-        session, a test) finds nobody to answer: the work stays in safety and is offered at the next start.
+    def showEvent(self, event: QShowEvent) -> None:
+        """Share the room among the docks."""
+        super().showEvent(event)
+        self.dock_manager.on_window_shown()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Ask about unsaved changes, stop all threads, and save the preferences.
+
+        Only a spontaneous event comes from a user who can answer. If the window is closed by
+        anything else (the end of a desktop session, a test), unsaved work stays in the recovery
+        folder and is offered at the next start.
         """
-        if (
-            event.spontaneous()
-            and not self._agreed
-            and (self.projects.unsaved or self.jobs.writing)
-        ):
+        unfinished = self.projects.unsaved or self.jobs.writing
+        if event.spontaneous() and unfinished and not self._agreed:
             event.ignore()
             self.quit()
             return
-        self.stop_settling()
+        self.dock_manager.stop()
+        # Jobs are asked to stop first and waited for last, so that they have time for it.
         self.jobs.shutdown(0)
         preferences = self.preferences
-        preferences.geometry, preferences.layout = self.geometry_text(), self.layout_text()
-        preferences.spec, preferences.settings = self.session.spec, self.session.settings
+        preferences.geometry = bytes(self.saveGeometry().toBase64().data()).decode()
+        preferences.layout = self.dock_manager.to_text()
+        preferences.spec = self.session.spec
+        preferences.settings = self.session.settings
         self.hide()
-        with contextlib.suppress(OSError):  # nobody is left to be told
+        # There is no window left to show an error in.
+        with contextlib.suppress(OSError):
             preferences.save()
         self.jobs.shutdown(0.4)
         self.recovery.close(keep=self.projects.unsaved and not self._agreed)

@@ -1,4 +1,4 @@
-"""The menus of the main window, from one table: text, key, sentence and what is done."""
+"""The menus of the main window, from one table: text, key, tooltip and action."""
 
 from __future__ import annotations
 
@@ -9,23 +9,34 @@ from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 
 from isca_gui.session.undo import commit_typed
 from isca_gui.widgets import theme
-from isca_gui.widgets.quiet_widgets import as_it_is
+from isca_gui.widgets.quiet_widgets import escape_ampersands
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from PySide6.QtWidgets import QMenu
 
-FILE, EDIT, RUN, VIEW, RESULTS, HELP = "&File", "&Edit", "&Run", "&View", "Re&sults", "&Help"
+FILE = "&File"
+EDIT = "&Edit"
+VIEW = "&View"
+RUN = "&Run"
+RESULTS = "Re&sults"
+HELP = "&Help"
 
-
+SAVE = "&Save project"
+SAVE_ACTION = "save-project"
+SAVE_SENTENCE = "Save the reference, dataset, runs and test pictures as a project."
 _RECENT = "&Recent projects"
-SAVE, SAVE_ACTION = "&Save project", "save-project"
-SAVE_SENTENCE = "Write reference, dataset, runs and tested pictures to one project."
-_PACK = "Write the project with all its files into one, to send or to keep; the work goes on with this one."
-_COPY = "Write the project with all its files to another place; the work goes on with this one."
-_PAPER = "Run the experiments of the paper on the reference and write a report; some minutes."
-_QUICK = "The same with a smaller picture and fewer levels; about a minute."
+_SAVE_AS = "Save the project under a new name."
+_COPY = "Save a copy elsewhere, with all its files. You continue to work on this project."
+_PACK = "Save a copy as a single file, to send or archive. You continue to work on this project."
+_PAPER = "Run the experiments of the paper on the reference and write a report. Takes some minutes."
+_QUICK = "Run the experiments on a smaller picture with fewer levels. Takes about a minute."
+_COMMAND = "Copy this recognition as an isca classify command."
+_MODEL = "Save the model of the selected run."
+_VOTES = "Save the votes of all blocks as a table."
+_TOUR = "Walk through the program in five stops."
+_STOP = "Stop the current job. A training keeps its last complete epoch."
 
 
 @dataclass(frozen=True)
@@ -36,96 +47,96 @@ class Command:
     text: str
     key: str
     sentence: str
-    work: Callable[[], object]
+    action: Callable[[], object]
 
 
-def table(window: Any) -> tuple[Command | str, ...]:
-    """Give all menu lines; a bare menu name draws a line."""
-    act, results, projects = window.menu_actions, window.results, window.projects
-    generate = window.dataset_panel.generate
-    stop = "Stop what is under way; a training keeps its last whole epoch."
+def table(window: Any) -> Iterator[Command | str]:
+    """Yield all menu lines; the bare name of a menu stands for a separator in it."""
+    yield from _file_menu(window)
+    yield from _run_menu(window)
+    yield Command(
+        VIEW, "&Full screen", "F11", "Enter or leave full screen.", window.toggle_full_screen
+    )
+    yield Command(VIEW, "&Reset layout", "", "Move all docks back.", window.dock_manager.reset)
+    yield from _results_menu(window)
+    yield from _help_menu(window)
+
+
+def _file_menu(window: Any) -> tuple[Command | str, ...]:
+    projects = window.projects
+    dataset = window.dataset_panel
+    choose_reference = window.reference_panel.choose
     return (
-        Command(FILE, "&New project", "Ctrl+N", "Begin anew.", projects.new),
-        Command(FILE, "Open pro&ject…", "Ctrl+Shift+O", "Open a project file.", projects.ask_open),
-        Command(FILE, _RECENT, "", "Open a project that was opened before.", projects.ask_open),
+        Command(FILE, "&New project", "Ctrl+N", "Start a new project.", projects.new),
+        Command(FILE, "Open pro&ject…", "Ctrl+Shift+O", "Open a project.", projects.ask_open),
+        Command(FILE, _RECENT, "", "Open a recent project.", projects.ask_open),
         Command(FILE, SAVE, "Ctrl+S", SAVE_SENTENCE, projects.save),
-        Command(
-            FILE, "Save project &as…", "Ctrl+Shift+S", "Write it to another file.", projects.save_as
-        ),
+        Command(FILE, "Save project &as…", "Ctrl+Shift+S", _SAVE_AS, projects.save_as),
         Command(FILE, "Save a &copy…", "", _COPY, projects.save_copy),
         Command(FILE, "Save as one &file…", "", _PACK, projects.save_packed),
         FILE,
-        Command(
-            FILE, "&Open reference…", "Ctrl+O", "Open a picture.", window.reference_panel.choose
-        ),
-        Command(
-            FILE, "&Paste reference", "Ctrl+V", "Take the picture of the clipboard.", window.paste
-        ),
-        Command(FILE, "&Import dataset…", "", "Read a folder.", window.dataset_panel.choose_folder),
-        Command(
-            FILE, "Save &dataset…", "", "Write the dataset to a folder.", window.dataset_panel.save
-        ),
+        Command(FILE, "&Open reference…", "Ctrl+O", "Open a reference picture.", choose_reference),
+        Command(FILE, "&Paste reference", "Ctrl+V", "Paste a reference picture.", window.paste),
+        Command(FILE, "&Import dataset…", "", "Open a dataset folder.", dataset.choose_folder),
+        Command(FILE, "Save &dataset…", "", "Save the dataset in a folder.", dataset.save),
         FILE,
-        Command(FILE, "Open &model…", "", "Read a model file.", window.choose_model),
-        Command(FILE, "Sa&ve model…", "", "Write the selected run's model.", window.save_model),
+        Command(FILE, "Open &model…", "", "Open a model file.", window.choose_model),
+        Command(FILE, "Sa&ve model…", "", _MODEL, window.save_model),
         FILE,
-        Command(FILE, "&Quit", "Ctrl+Q", "End the program.", window.quit),
-        Command(RUN, "&Generate dataset", "Ctrl+G", "Make the distorted pictures.", generate),
-        Command(RUN, "&Train", "Ctrl+T", "Learn from the dataset.", window.training_panel.train),
-        Command(
-            RUN, "&Recognise pictures…", "Ctrl+R", "Open pictures.", window.recognise_panel.choose
-        ),
-        Command(
-            RUN,
-            "&Mystery picture",
-            "Ctrl+M",
-            "Let the model guess.",
-            window.recognise_panel.mystery,
-        ),
-        RUN,
-        Command(RUN, "&Stop", "Esc", stop, act.stop),
-        Command(VIEW, "&Full screen", "F11", "Use the whole screen.", window.toggle_full_screen),
-        Command(VIEW, "&Arrange as at first", "", "Put all docks back.", window.arrange),
-        Command(RESULTS, "&Reproduce the paper…", "", _PAPER, results.ask_reproduce),
-        Command(
-            RESULTS, "Reproduce the paper, &quick…", "", _QUICK, lambda: results.ask_reproduce(True)
-        ),
-        RESULTS,
-        Command(RESULTS, "&Compare all runs", "", "All runs in one table.", results.compare),
-        Command(
-            RESULTS, "&Export model…", "", "Write the selected run's model.", window.save_model
-        ),
-        RESULTS,
-        Command(RESULTS, "Save vote &map…", "", "Write the map as a picture.", results.save_map),
-        Command(
-            RESULTS, "Save &votes as CSV…", "", "Write the vote of every block.", results.save_votes
-        ),
-        Command(
-            RESULTS, "Save &answers as CSV…", "", "Write all verdicts.", window.recognise_panel.save
-        ),
-        Command(
-            RESULTS, "Copy as c&ommand", "", "Copy the isca classify line.", results.copy_command
-        ),
-        Command(HELP, "&Find an action…", "Ctrl+Shift+P", "Find any action.", window.find_action),
-        Command(HELP, HELP, "F1", "The page of what has the keyboard.", window.guide.help_here),
-        Command(HELP, "&Contents", "", "All pages of the help.", window.guide.contents),
-        Command(
-            HELP,
-            "&What's this?",
-            "Shift+F1",
-            "Explain what is clicked next.",
-            window.guide.whats_this,
-        ),
-        HELP,
-        Command(HELP, "&Start page", "", "Ways to begin.", window.guide.show_start),
-        Command(
-            HELP, "Take the &tour", "", "Five stops at the real controls.", window.guide.take_tour
-        ),
+        Command(FILE, "&Quit", "Ctrl+Q", "Quit the program.", window.quit),
     )
 
 
-class _Work:
-    """Does the work of a line; what is being typed counts, unless that is to be stopped."""
+def _run_menu(window: Any) -> tuple[Command | str, ...]:
+    generate = window.dataset_panel.generate
+    train = window.training_panel.train
+    panel = window.recognise_panel
+    return (
+        Command(RUN, "&Generate dataset", "Ctrl+G", "Make the distorted pictures.", generate),
+        Command(RUN, "&Train", "Ctrl+T", "Train a model on the dataset.", train),
+        Command(RUN, "&Recognise pictures…", "Ctrl+R", "Choose test pictures.", panel.choose),
+        Command(RUN, "&Mystery picture", "Ctrl+M", "Guess a random distortion.", panel.mystery),
+        RUN,
+        Command(RUN, "&Stop", "Esc", _STOP, window.menu_actions.stop),
+    )
+
+
+def _results_menu(window: Any) -> tuple[Command | str, ...]:
+    results = window.results
+    save_answers = window.recognise_panel.save
+
+    def reproduce_quickly() -> None:
+        results.ask_reproduce(True)
+
+    return (
+        Command(RESULTS, "&Reproduce the paper…", "", _PAPER, results.ask_reproduce),
+        Command(RESULTS, "Reproduce the paper, &quick…", "", _QUICK, reproduce_quickly),
+        RESULTS,
+        Command(RESULTS, "&Compare all runs", "", "Show all runs in one table.", results.compare),
+        Command(RESULTS, "&Export model…", "", _MODEL, window.save_model),
+        RESULTS,
+        Command(RESULTS, "Save vote &map…", "", "Save the map as a picture.", results.save_map),
+        Command(RESULTS, "Save &votes as CSV…", "", _VOTES, results.save_votes),
+        Command(RESULTS, "Save &answers as CSV…", "", "Save all answers as a table.", save_answers),
+        Command(RESULTS, "Copy as c&ommand", "", _COMMAND, results.copy_command),
+    )
+
+
+def _help_menu(window: Any) -> tuple[Command | str, ...]:
+    guide = window.guide
+    return (
+        Command(HELP, "&Find an action…", "Ctrl+Shift+P", "Search all menus.", window.find_action),
+        Command(HELP, HELP, "F1", "Show help for the focused control.", guide.help_here),
+        Command(HELP, "&Contents", "", "Show all help pages.", guide.contents),
+        Command(HELP, "&What's this?", "Shift+F1", "Click any control for help.", guide.whats_this),
+        HELP,
+        Command(HELP, "&Start page", "", "Show the start page.", guide.show_start),
+        Command(HELP, "Take the &tour", "", _TOUR, guide.take_tour),
+    )
+
+
+class _Trigger:
+    """Runs the action of a menu line; what is being typed is committed first, unless it stops."""
 
     def __init__(self, line: Command) -> None:
         self._line = line
@@ -133,25 +144,14 @@ class _Work:
     def __call__(self) -> None:
         if self._line.menu in (FILE, RUN) and self._line.key != "Esc":
             commit_typed()
-        self._line.work()
+        self._line.action()
 
 
 def make_menus(window: Any) -> list[tuple[str, str]]:
-    """Fill the menu bar; gives all keys with what they do, for the help page."""
-    menus = {
-        name: window.menuBar().addMenu(name) for name in (FILE, EDIT, VIEW, RUN, RESULTS, HELP)
-    }
-    stack = window.session.undo
-    for action, key in (
-        (stack.createUndoAction(window, "Undo"), "Ctrl+Z"),
-        (stack.createRedoAction(window, "Redo"), "Ctrl+Shift+Z"),
-    ):
-        action.setShortcut(QKeySequence(key))
-        menus[EDIT].addAction(action)
-    keys = [
-        ("Ctrl+Z", "Undo an edit of dataset or training settings."),
-        ("Ctrl+Shift+Z", "Redo it."),
-    ]
+    """Fill the menu bar and return all keys with what they do, for the help page."""
+    names = (FILE, EDIT, VIEW, RUN, RESULTS, HELP)
+    menus = {name: window.menuBar().addMenu(name) for name in names}
+    keys = _add_undo(window, menus[EDIT])
     keys += _add_viewers(window, menus[VIEW])
     _add_themes(window, menus[VIEW].addMenu("&Theme"))
     for line in table(window):
@@ -162,12 +162,29 @@ def make_menus(window: Any) -> list[tuple[str, str]]:
             _add_recent(window, menus[line.menu].addMenu(_RECENT))
             continue
         action = menus[line.menu].addAction(line.text)
-        action.setObjectName(SAVE_ACTION if line.text == SAVE else "")
+        if line.text == SAVE:
+            # The main window changes the tooltip of this action.
+            action.setObjectName(SAVE_ACTION)
         action.setShortcut(QKeySequence(line.key))
         action.setToolTip(line.sentence)
-        action.triggered.connect(_Work(line))
-        keys += [(line.key, line.sentence)] if line.key else []
+        action.triggered.connect(_Trigger(line))
+        if line.key:
+            keys.append((line.key, line.sentence))
     return keys
+
+
+def _add_undo(window: Any, menu: QMenu) -> list[tuple[str, str]]:
+    stack = window.session.undo
+    undo = stack.createUndoAction(window, "Undo")
+    undo.setShortcut(QKeySequence("Ctrl+Z"))
+    menu.addAction(undo)
+    redo = stack.createRedoAction(window, "Redo")
+    redo.setShortcut(QKeySequence("Ctrl+Shift+Z"))
+    menu.addAction(redo)
+    return [
+        ("Ctrl+Z", "Undo a change to the dataset or training settings."),
+        ("Ctrl+Shift+Z", "Redo it."),
+    ]
 
 
 def _add_viewers(window: Any, menu: QMenu) -> list[tuple[str, str]]:
@@ -184,15 +201,16 @@ def _add_recent(window: Any, menu: QMenu) -> None:
 
     def fill() -> None:
         recent = list(window.preferences.recent_projects)
-        if shown == [recent]:  # its actions stay the same ones: somebody may be choosing
+        # If nothing has changed the actions stay, because the user may be choosing one.
+        if shown == [recent]:
             return
         shown[:] = [recent]
         menu.clear()
         for path in recent:
-            action = menu.addAction(as_it_is(path))
+            action = menu.addAction(escape_ampersands(path))
             action.triggered.connect(lambda _=False, path=path: window.projects.open(path))
         if not menu.actions():
-            menu.addAction("No project was opened before").setEnabled(False)
+            menu.addAction("No recent projects").setEnabled(False)
 
     menu.aboutToShow.connect(fill)
     window.projects.changed.connect(fill)

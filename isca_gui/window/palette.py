@@ -1,11 +1,11 @@
-"""Every action of the menus, found by typing a part of its name: for the keyboard alone."""
+"""A command palette: every action of the menus, found by typing a part of its name."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 import shiboken6
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt
 from PySide6.QtWidgets import (
     QDialog,
     QLineEdit,
@@ -24,13 +24,16 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QAction, QKeyEvent
     from PySide6.QtWidgets import QMenuBar
 
-_WIDTH, _HEIGHT = 520, 360
+_SIZE = QSize(520, 360)
+# By how many rows a key moves the selection.
 _MOVES = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -10, Qt.Key.Key_PageDown: 10}
-_PLACE = Qt.ItemDataRole.UserRole
+# The role under which an item keeps the index of its action.
+_INDEX = Qt.ItemDataRole.UserRole
+_HINT = "Type part of an action's name. ↑ ↓ select, Enter runs it, Esc closes."
 
 
 class Palette(QDialog):
-    """A line to type into and the actions that fit; Enter does the marked one, Esc closes."""
+    """A search line and the matching actions; Enter runs the selected one, Esc closes."""
 
     def __init__(self, bar: QMenuBar, parent: QWidget) -> None:
         super().__init__(parent, Qt.WindowType.Dialog | Qt.WindowType.FramelessWindowHint)
@@ -39,19 +42,18 @@ class Palette(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._actions = list(_all(bar, ""))
         self.line = QLineEdit(self)
-        self.line.setPlaceholderText(
-            "Type a part of an action's name; ↑ ↓ choose, Enter does it, Esc closes"
-        )
-        describe(self.line, "Find an action", "Type a part of an action's name.")
+        self.line.setPlaceholderText(_HINT)
+        describe(self.line, "Find an action", "Type part of an action's name.")
         self.list = QListWidget(self)
-        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the line keeps the keyboard
+        # The line keeps the focus, so that typing goes on after a click.
+        self.list.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.list.setSelectionMode(QListWidget.SelectionMode.SingleSelection)
-        describe(self.list, "Actions that fit", "The actions that fit what was typed.")
+        describe(self.list, "Matching actions", "The actions that match what you typed.")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 8, 8, 8)
         layout.addWidget(self.line)
         layout.addWidget(self.list)
-        self.resize(_WIDTH, _HEIGHT)
+        self.resize(_SIZE)
         self.line.installEventFilter(self)
         self.line.textChanged.connect(self._on_text_changed)
         self.line.returnPressed.connect(self._on_return)
@@ -59,32 +61,31 @@ class Palette(QDialog):
         self._on_text_changed("")
 
     def open_above(self, window: QWidget) -> None:
-        """Show it in the upper middle of a window."""
-        corner = window.mapToGlobal(
-            QPoint((window.width() - self.width()) // 2, window.height() // 8)
-        )
-        self.move(corner)
+        """Show the palette in the upper middle of a window."""
+        corner = QPoint((window.width() - self.width()) // 2, window.height() // 8)
+        self.move(window.mapToGlobal(corner))
         self.open()
         self.line.setFocus()
 
     def _on_text_changed(self, text: str) -> None:
         words = text.lower().split()
         self.list.clear()
-        for place, (path, action) in enumerate(self._actions):
-            if not shiboken6.isValid(action):  # a list that has changed meanwhile
+        for index, (path, action) in enumerate(self._actions):
+            # A menu that was filled again meanwhile has deleted its old actions.
+            if not shiboken6.isValid(action):
                 continue
             if all(word in f"{path} {action.toolTip()}".lower() for word in words):
                 key = action.shortcut().toString()
                 item = QListWidgetItem(f"{path}    {key}" if key else path)
                 item.setToolTip(action.toolTip())
-                item.setData(_PLACE, place)
+                item.setData(_INDEX, index)
                 if not action.isEnabled():
                     item.setFlags(Qt.ItemFlag.NoItemFlags)
                 self.list.addItem(item)
-        self._mark(0, 1)
+        self._select(0, 1)
 
-    def _mark(self, row: int, step: int) -> None:
-        """Mark the row, or the next one in that direction that can be done."""
+    def _select(self, row: int, step: int) -> None:
+        """Select a row, or the next enabled one in the direction of `step`."""
         row = min(max(row, 0), self.list.count() - 1)
         while 0 <= row < self.list.count():
             if self.list.item(row).flags() & Qt.ItemFlag.ItemIsEnabled:
@@ -93,7 +94,8 @@ class Palette(QDialog):
             row += 1 if step > 0 else -1
 
     def _on_clicked(self, item: QListWidgetItem) -> None:
-        if item.flags() & Qt.ItemFlag.ItemIsEnabled:  # Qt tells clicks on the others, too
+        # Qt reports clicks on disabled items as well.
+        if item.flags() & Qt.ItemFlag.ItemIsEnabled:
             self.list.setCurrentItem(item)
             self._on_return()
 
@@ -101,35 +103,34 @@ class Palette(QDialog):
         item = self.list.currentItem()
         if item is None:
             return
-        action = self._actions[item.data(_PLACE)][1]
-        self.close()  # first: the action may open a dialog of its own
+        action = self._actions[item.data(_INDEX)][1]
+        # The palette closes first, because the action may open a dialog.
+        self.close()
         if shiboken6.isValid(action):
             action.trigger()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Let the arrows move in the list while the line has the keyboard."""
+        """Move the selection by the arrow keys while the line has the focus."""
         if event.type() == QEvent.Type.KeyPress:
             pressed: QKeyEvent = event  # type: ignore[assignment]
             step = _MOVES.get(Qt.Key(pressed.key()))
             if step is not None:
-                self._mark(self.list.currentRow() + step, step)
+                self._select(self.list.currentRow() + step, step)
                 return True
         return super().eventFilter(watched, event)
 
 
 def _all(menu: QMenu | QMenuBar, path: str) -> Iterator[tuple[str, QAction]]:
-    """Give every action of a menu and of those in it, with the titles that lead to it.
-
-    QAction.menu() is not asked: PySide then takes the menu for its own and deletes it.
-    """
+    """Yield every action of a menu and its submenus, with the titles that lead to it."""
+    # QAction.menu() is not used: PySide would then take over the menu and delete it.
     inside = menu.findChildren(QMenu, options=Qt.FindChildOption.FindDirectChildrenOnly)
     for action in menu.actions():
         inner = next((each for each in inside if each.menuAction() is action), None)
         if inner is not None:
-            yield from _all(inner, f"{path}{_plain(inner.title())} › ")
+            yield from _all(inner, f"{path}{_without_mnemonic(inner.title())} › ")
         elif not action.isSeparator():
-            yield f"{path}{_plain(action.text())}", action
+            yield f"{path}{_without_mnemonic(action.text())}", action
 
 
-def _plain(text: str) -> str:
+def _without_mnemonic(text: str) -> str:
     return text.replace("&", "")

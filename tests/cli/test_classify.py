@@ -1,4 +1,4 @@
-"""`isca classify`, `isca reconstruct` and `isca bases` from end to end: answers, files, refusals."""
+"""`isca classify`, `isca reconstruct` and `isca bases`: answers, files, refusals."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from isca_gui.cli import arguments, targets
 from isca_gui.cli import classify as command
 from isca_gui.core.distortion.dataset import generate
 from isca_gui.core.distortion.strength_search import distort
-from isca_gui.core.model import descriptor
-from isca_gui.core.model import model_file as archive
+from isca_gui.core.model import descriptor, model_file
 from isca_gui.core.model.model_file import load_model, save_model
 from isca_gui.core.model.training import train
+from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.pictures.image import ImageError
 from isca_gui.core.progress import run
@@ -51,18 +51,23 @@ if TYPE_CHECKING:
 POSIX = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 SIZE = 128
 KEYS = [
-    *("file", "label", "parts", "share", "runner_up", "runner_up_share", "margin", "severity"),
-    *(
-        "nearest_level",
-        "unusual",
-        "unlike",
-        "undecided",
-        "shares",
-        "components",
-        "sentence",
-        "width",
-        "height",
-    ),
+    "file",
+    "label",
+    "parts",
+    "share",
+    "runner_up",
+    "runner_up_share",
+    "margin",
+    "severity",
+    "nearest_level",
+    "unusual",
+    "unlike",
+    "undecided",
+    "shares",
+    "components",
+    "sentence",
+    "width",
+    "height",
 ]
 
 
@@ -76,7 +81,7 @@ def reference() -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory, reference: np.ndarray) -> Path:
-    """A folder with a model, its reference, and a folder of three pictures and one that is broken."""
+    """A folder with a model, its reference, and a folder of three good pictures and a bad one."""
     folder = tmp_path_factory.mktemp("data")
     made = run(generate(reference, DatasetSpec(levels=(45.0, 100.0, 200.0, 300.0, 450.0, 700.0))))
     save_model(folder / "m.isca", run(train(made, TrainingSettings(solver="direct", epochs=40))))
@@ -84,7 +89,8 @@ def data(tmp_path_factory: pytest.TempPathFactory, reference: np.ndarray) -> Pat
     save_model(folder / "kernel.isca", run(train(made, kernel)))
     image.save_png(folder / "reference.png", reference)
     saved = Image.open(folder / "reference.png")
-    saved.save(folder / "saved.jpg", quality=10)  # by another program
+    # This JPEG file is written by another program, with its own tables.
+    saved.save(folder / "saved.jpg", quality=10)
     inside = folder / "set"
     inside.mkdir()
     image.save_png(inside / "b-blur.png", distort(reference, "blur", 250.0, 0).picture)
@@ -102,7 +108,7 @@ def pictures(done: Done) -> list[dict[str, Any]]:
     return found
 
 
-# --- answers ------------------------------------------------------------------------------------------------
+# --- answers -----------------------------------------------------------------------------------
 
 
 def test_a_jpeg_saved_by_another_program_is_recognised(
@@ -162,7 +168,8 @@ def test_links_that_lead_nowhere_do_not_keep_a_folder_from_being_read(tmp_path: 
     for name in ("a.png", "b.png", "notes.txt"):
         (tmp_path / name).touch()
     (tmp_path / "c.png").mkdir()
-    os.mkfifo(tmp_path / "d.png")  # nobody would ever write into it
+    # Nobody would ever write into this pipe.
+    os.mkfifo(tmp_path / "d.png")
     for name in ("gone.png", "loop.png", "loop.txt"):
         (tmp_path / name).symlink_to(name if "loop" in name else "nothing")
     found = [Path(path).name for path in batch.pictures_in(str(tmp_path))]
@@ -176,7 +183,9 @@ def test_a_folder_with_one_bad_file(data: Path, isca: Callable[..., Done]) -> No
     names = [os.path.relpath(line.split(": ")[0], data / "set") for line in lines]
     assert names == ["a-noise.png", "b-blur.png", "d.jpeg"]
     assert [line.split(": ")[1].split(",")[0] for line in lines] == [
-        *("Gaussian noise", "Blur", "JPEG compression"),
+        "Gaussian noise",
+        "Blur",
+        "JPEG compression",
     ]
     assert done.err.count("\n") == 1
     assert "c-broken.png" in done.err
@@ -255,7 +264,7 @@ def test_shares_are_read_back_from_their_cell(shares: dict[str, float]) -> None:
     assert {re.sub(r"\\(.)", r"\1", name): float(share) for name, share in parts} == shares
 
 
-# --- sizes --------------------------------------------------------------------------------------------------
+# --- sizes -------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -319,7 +328,7 @@ def test_fit() -> None:
         batch.fit(picture, 8, 8)
 
 
-# --- --fail-on ----------------------------------------------------------------------------------------------
+# --- --fail-on ---------------------------------------------------------------------------------
 
 
 def test_fail_on(data: Path, isca: Callable[..., Done]) -> None:
@@ -330,15 +339,14 @@ def test_fail_on(data: Path, isca: Callable[..., Done]) -> None:
     assert done.out.count("\n") == 2
     assert isca(*words, "--fail-on", "blur").code == 0
     assert isca(*words, "--fail-on", "jpeg", "--min-share", "1").code == 0
-    assert (
-        isca(*words, "none.png", "--fail-on", "jpeg").code == 1
-    )  # not all was seen: that comes first
+    # A picture that could not be read is more important than what was found.
+    assert isca(*words, "none.png", "--fail-on", "jpeg").code == 1
 
 
 def test_what_two_distortions_do_not_explain_fails_on_unlike(
     tmp_path: Path, isca: Callable[..., Done], reference: np.ndarray
 ) -> None:
-    """Two steps come nearer to any picture than one does; that alone makes it no mixture."""
+    """Two distortions come nearer to any picture than one; that alone does not make a mixture."""
     made = run(generate(reference, DatasetSpec()))
     save_model(tmp_path / "m.isca", run(train(made, TrainingSettings("pca"))))
     strangers = {
@@ -451,7 +459,7 @@ def test_choices_are_those_of_the_engine() -> None:
     assert (cli.FAILED, cli.WRONG_USE, cli.FOUND, cli.STOPPED) == (1, 2, 3, 130)
 
 
-# --- maps ---------------------------------------------------------------------------------------------------
+# --- maps --------------------------------------------------------------------------------------
 
 
 def test_the_map_is_the_votes_over_the_picture(data: Path, isca: Callable[..., Done]) -> None:
@@ -469,9 +477,9 @@ def test_the_map_is_the_votes_over_the_picture(data: Path, isca: Callable[..., D
     assert np.array_equal(drawn[:side, :side], wanted)
     assert drawn.shape[0] > side
     assert drawn.shape[1] > side
-    sure = np.flatnonzero(
-        (found.winner == found.classes.index("blur")) & (found.confidence > 0.8)
-    )  # a surely blurred block is greener than it is red
+    # The colour of blur is green: a certain vote makes a block greener than red.
+    blurred = found.winner == found.classes.index("blur")
+    sure = np.flatnonzero(blurred & (found.confidence > 0.8))
     assert len(sure) > 10
     scale = map_picture.scale_of(SIZE, SIZE)
     for block in sure[:10]:
@@ -491,7 +499,8 @@ def test_the_legend_has_every_class(data: Path) -> None:
         colour = votes_picture.style_of(label).colour
         assert (legend == colour).all(axis=2).sum() > 50, label
     assert not (legend == votes_picture.style_of("undecided").colour).all(axis=2).all()
-    assert (below < 100).all(axis=2).sum() > 200  # the verdict is written there
+    # The verdict is written there.
+    assert (below < 100).all(axis=2).sum() > 200
     assert (below > 250).all(axis=2).mean() > 0.7
 
 
@@ -514,7 +523,7 @@ def test_a_large_picture_is_not_enlarged() -> None:
 def test_maps_of_several_pictures(data: Path, isca: Callable[..., Done], target: str) -> None:
     Path("there").mkdir()
     done = isca("classify", data / "m.isca", data / "set", "--map", target)
-    assert done.code == 1  # the broken one
+    assert done.code == 1, "one of the pictures is bad"
     end = "votes" if "{" in target else "map"
     folder = Path() if "{" in target else Path(target)
     made = {path.name for path in folder.iterdir() if path.is_file()}
@@ -524,7 +533,7 @@ def test_maps_of_several_pictures(data: Path, isca: Callable[..., Done], target:
 def test_maps_are_not_put_among_the_pictures_of_a_folder(
     data: Path, isca: Callable[..., Done]
 ) -> None:
-    """The next time they would be taken for pictures themselves."""
+    """The next time, they would be classified themselves."""
     Path("pictures").mkdir()
     image.save_png("pictures/saved.png", image.read(data / "saved.jpg"))
     Path("link").symlink_to("pictures")
@@ -549,7 +558,7 @@ def test_names_of_one_file_are_told_where_case_makes_no_difference(tmp_path: Pat
         apart, folds_case=True
     )
     Path(one).write_bytes(b"")
-    os.link(one, tmp_path / "same.png")  # as one file under two names, whatever makes it so
+    os.link(one, tmp_path / "same.png")
     assert targets.file_identity(one) == targets.file_identity(str(tmp_path / "same.png"))
 
 
@@ -562,7 +571,7 @@ def test_maps_that_cannot_be(data: Path, isca: Callable[..., Done]) -> None:
     for name in ("saved.png", "other/saved.png"):
         image.save_png(name, image.read(data / "saved.jpg"))
     done = isca("classify", model, "saved.png", "other/saved.png", "--map", "{name}-map.png")
-    assert (done.code, "would share the map saved-map.png" in done.err) == (2, True)
+    assert (done.code, "would share the file saved-map.png" in done.err) == (2, True)
     before = Path("saved.png").read_bytes()
     done = isca("classify", model, "saved.png", "--map", "{name}.png")
     assert (done.code, "is also an input" in done.err) == (2, True)
@@ -575,7 +584,7 @@ def test_maps_that_cannot_be(data: Path, isca: Callable[..., Done]) -> None:
 def test_nothing_is_written_into_a_dataset(
     data: Path, isca: Callable[..., Done], part: str
 ) -> None:
-    """It would be no whole dataset any more; beside pictures that are none, other files may be written."""
+    """It would damage the dataset; beside pictures that are no dataset, files may be written."""
     Path("set").mkdir()
     Path("set", part).write_text("precious")
     image.save_png("set/a.png", image.read(data / "saved.jpg"))
@@ -617,7 +626,7 @@ def test_files_that_are_read_are_not_written(data: Path, isca: Callable[..., Don
     assert (done.code, "there is no folder" in done.err) == (1, True)
 
 
-# --- streaming ----------------------------------------------------------------------------------------------
+# --- streaming ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -641,7 +650,7 @@ def test_no_more_than_a_window_of_pictures_is_read_ahead(
         taken += 1
         assert answer.recognition is not None
         labels.append(answer.recognition.verdict.label)
-    assert labels == ["jpeg", "original"] * 15  # in order
+    assert labels == ["jpeg", "original"] * 15, "the order is kept"
     assert most <= 2 * threads
 
 
@@ -650,7 +659,7 @@ def test_memory_does_not_grow_with_the_number_of_pictures(data: Path) -> None:
 
     def peak(count: int) -> int:
         tracemalloc.start()
-        # How often two threads are at their peaks together is chance.
+        # With several threads, it is chance how often they are at their peaks together.
         for answer in batch.recognise_files(
             recogniser, [str(data / "saved.jpg")] * count, threads=1
         ):
@@ -669,9 +678,9 @@ def test_closing_a_stream_ends_its_work() -> None:
     def items() -> Iterator[int]:
         yield from range(1000)
 
-    found = batch.stream(lambda item: begun.append(item) or item, items(), threads=2)
-    assert [next(found), next(found)] == [0, 1]
-    found.close()
+    with Workers(2) as workers:
+        found = workers.stream(lambda item: begun.append(item) or item, items())
+        assert [next(found), next(found)] == [0, 1]
     assert len(begun) <= 6
 
 
@@ -690,8 +699,12 @@ def test_ctrl_c_leaves_nothing_half_written(data: Path, tmp_path: Path) -> None:
     words = ["classify", data / "m.isca", *[data / "saved.jpg"] * 3000, "--csv", "t.csv"]
     process = subprocess.Popen(
         [sys.executable, "-m", "isca_gui.cli", *map(str, words)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8", cwd=tmp_path,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        cwd=tmp_path,
+    )
     assert process.stdout is not None
     process.stdout.readline()
     process.send_signal(signal.SIGINT)
@@ -711,7 +724,7 @@ def test_a_model_that_does_not_remember_its_training(data: Path, isca: Callable[
     assert "can classify: True" in isca("info", data / "m.isca").out
 
 
-# --- isca reconstruct, isca bases ---------------------------------------------------------------------------
+# --- isca reconstruct, isca bases --------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -810,4 +823,4 @@ def test_a_kernel_model_has_no_bases(data: Path, isca: Callable[..., Done]) -> N
     assert os.listdir() == []
     for words in (["classify", "none.isca", "x.png"], ["bases", "none.isca", "-o", "b"]):
         assert isca(*words).code == 1
-    assert archive.SUFFIX == ".isca"
+    assert model_file.SUFFIX == ".isca"

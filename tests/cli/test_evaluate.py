@@ -35,17 +35,20 @@ if TYPE_CHECKING:
 
 SIZE = 64
 FRESH_KEYS = [
-    *(
-        "pictures",
-        "unreachable",
-        "levels",
-        "singles",
-        "recall",
-        "level_error",
-        "level_correlation",
-        "called_mixtures",
-    ),
-    *("called_unlike", "one_of_two", "top_two", "pairs", "unlike", "unlike_by_kind"),
+    "pictures",
+    "unreachable",
+    "levels",
+    "singles",
+    "recall",
+    "level_error",
+    "level_correlation",
+    "called_mixtures",
+    "called_unlike",
+    "one_of_two",
+    "top_two",
+    "pairs",
+    "unlike",
+    "unlike_by_kind",
 ]
 
 
@@ -75,7 +78,7 @@ def document(done: Done) -> dict[str, Any]:
     return found
 
 
-# --- a model ------------------------------------------------------------------------------------------------
+# --- a model -----------------------------------------------------------------------------------
 
 
 def test_leave_one_out_of_a_model(data: Path, isca: Callable[..., Done], made: Dataset) -> None:
@@ -181,7 +184,7 @@ def test_a_reference_that_the_model_calls_unlike_is_refused(
             "512×512 pixels, the model's reference 64×64",
         ),
         (["--fresh", "1", "--reference", "none.png"], 1, "Cannot read picture 'none.png'"),
-        (["--seed", "-1"], 2, "the seed is a whole number"),
+        (["--seed", "-1"], 2, "the seed must be a whole number"),
         (["--csv", "t.json"], 2, "must end in .csv"),
         (["--csv", "none/t.csv"], 1, "there is no folder"),
     ],
@@ -197,7 +200,7 @@ def test_wrong_use_with_a_model(
     assert os.listdir() == []
 
 
-# --- a comparison -------------------------------------------------------------------------------------------
+# --- a comparison ------------------------------------------------------------------------------
 
 
 def test_a_comparison_on_one_dataset(data: Path, isca: Callable[..., Done]) -> None:
@@ -213,7 +216,11 @@ def test_a_comparison_on_one_dataset(data: Path, isca: Callable[..., Done]) -> N
     names = ["isca:direct", "pca", "kernel-pca:rbf", "random", "pixels"]
     assert [row["name"] for row in found["rows"]] == names
     assert [row["settings"]["method"] for row in found["rows"]] == [
-        *("isca", "pca", "kernel-pca", "random", "random"),
+        "isca",
+        "pca",
+        "kernel-pca",
+        "random",
+        "random",
     ]
     assert [row["settings"]["components"] for row in found["rows"]] == [4, 4, 4, 4, 64]
     assert all(list(row["fresh"]) == FRESH_KEYS for row in found["rows"])
@@ -286,7 +293,7 @@ def test_methods_that_make_no_sense(text: str) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["set", "--methods", "magic"], 2, "method is one of isca"),
+        (["set", "--methods", "magic"], 2, "method must be one of isca"),
         (["set", "--reference", "reference.tiff"], 2, "--reference applies to a model"),
         (["none"], 1, "Cannot read picture"),
     ],
@@ -320,7 +327,7 @@ def test_no_table_is_written_into_a_dataset_that_is_read(
     )
 
 
-# --- the engine ---------------------------------------------------------------------------------------------
+# --- the engine --------------------------------------------------------------------------------
 
 
 def test_plain_pixels_are_compared_as_they_are(made: Dataset) -> None:

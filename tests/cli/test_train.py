@@ -1,4 +1,4 @@
-"""`isca train` from end to end: every method, stopping and going on, what it says, and what it refuses."""
+"""`isca train`: every method, stopping and resuming, messages and refusals."""
 
 from __future__ import annotations
 
@@ -26,13 +26,12 @@ from isca_gui.core.distortion import dataset_folder
 from isca_gui.core.distortion.dataset import generate
 from isca_gui.core.model import model_file, training
 from isca_gui.core.model.model_file import load_model, save_model
-from isca_gui.core.parallel import Tick
 from isca_gui.core.pictures import image
-from isca_gui.core.progress import Progress, run
+from isca_gui.core.progress import Cancelled, Progress, run
 from isca_gui.core.recognition import half_precision
 from isca_gui.core.recognition.recogniser import Recogniser
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
-from isca_gui.core.solvers import kernels, steps
+from isca_gui.core.solvers import kernels
 from isca_gui.core.solvers.steps import SolverError, Step
 
 if TYPE_CHECKING:
@@ -45,19 +44,20 @@ if TYPE_CHECKING:
 ISCA = [sys.executable, "-m", "isca_gui.cli"]
 POSIX = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals or terminals")
 KEYS = [
-    *(
-        "file",
-        "method",
-        "solver",
-        "kernel",
-        "settings",
-        "end",
-        "epochs",
-        "error",
-        "objective",
-        "primal",
-    ),
-    *("dual", "gradient", "seconds", "bytes"),
+    "file",
+    "method",
+    "solver",
+    "kernel",
+    "settings",
+    "end",
+    "epochs",
+    "error",
+    "objective",
+    "primal",
+    "dual",
+    "gradient",
+    "seconds",
+    "bytes",
 ]
 FOR_EVER = ("--epochs", "1000000")
 
@@ -88,7 +88,7 @@ CHILDREN: list[subprocess.Popen[str]] = []
 
 @pytest.fixture(autouse=True)
 def _no_child_is_left() -> Iterator[None]:
-    """End what a failed test leaves behind: it would train for ever beside all other tests."""
+    """Kill a process that a failed test has left: it would train forever beside all other tests."""
     yield
     while CHILDREN:
         with CHILDREN.pop() as child:
@@ -132,7 +132,7 @@ def assert_same_training(first: Model, second: Model) -> None:
         assert np.array_equal(getattr(first.kernel, field.name), getattr(second.kernel, field.name))
 
 
-# --- training -----------------------------------------------------------------------------------------------
+# --- training ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("solver", settings.SOLVERS)
@@ -178,8 +178,9 @@ def test_every_kernel(data: Path, isca: Callable[..., Done], kernel: str) -> Non
 
 
 def test_all_numbers_reach_the_training(data: Path, isca: Callable[..., Done]) -> None:
-    words = "--components 3 --block 16 --epochs 2 --rho 0.5 --eta 0.05 --tol 0.001 --precision float64 --seed 9"
-    assert isca("train", data, "-o", "m.isca", *words.split()).code == 0
+    words = "--components 3 --block 16 --epochs 2 --rho 0.5 --eta 0.05 --tol 0.001".split()
+    words += ["--precision", "float64", "--seed", "9"]
+    assert isca("train", data, "-o", "m.isca", *words).code == 0
     wanted = TrainingSettings(
         components=3,
         block=16,
@@ -210,9 +211,8 @@ def test_the_number_of_threads_changes_nothing(data: Path, isca: Callable[..., D
     assert_same_training(load_model("1.isca"), load_model("3.isca"))
 
 
-@pytest.mark.parametrize(("method", "solver"), [
-    ("isca", "admm"), ("isca", "direct"), ("kernel-isca", "admm"), ("kernel-isca", "direct"),
-])  # fmt: skip
+@pytest.mark.parametrize("method", ["isca", "kernel-isca"])
+@pytest.mark.parametrize("solver", ["admm", "direct"])
 def test_json(data: Path, isca: Callable[..., Done], method: str, solver: str) -> None:
     words = ("--method", method, "--solver", solver, "--epochs", "2", "--json")
     done = isca("train", data, "-o", "m.isca", *words)
@@ -232,7 +232,14 @@ def test_a_model_is_described(data: Path, isca: Callable[..., Done]) -> None:
     isca("train", data, "-o", "m.isca", "--method", "kernel-pca", "--kernel", "rbf")
     found = command.describe_model("m.isca")
     assert list(found) == [
-        *("kind", *KEYS, "width", "height", "blocks", "dataset", "classes", "can_classify"),
+        "kind",
+        *KEYS,
+        "width",
+        "height",
+        "blocks",
+        "dataset",
+        "classes",
+        "can_classify",
     ]
     assert found["classes"] == {"original": 1, **dict.fromkeys(settings.DatasetSpec().kinds, 2)}
     assert found["can_classify"] is True
@@ -252,7 +259,7 @@ def test_a_diverging_training_fails_with_a_hint(data: Path, isca: Callable[..., 
     assert os.listdir() == []
 
 
-# --- going on -----------------------------------------------------------------------------------------------
+# --- going on ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("precision", settings.PRECISIONS)
@@ -319,29 +326,29 @@ def test_another_dataset_is_not_resumed(data: Path, isca: Callable[..., Done]) -
     assert "another dataset" in done.err
 
 
-# --- wrong use ----------------------------------------------------------------------------------------------
+# --- wrong use ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["-o", "m.isca", "--method", "magic"], 2, "method is one of isca"),
-        (["-o", "m.isca", "--solver", "magic"], 2, "solver is one of admm"),
+        (["-o", "m.isca", "--method", "magic"], 2, "method must be one of isca"),
+        (["-o", "m.isca", "--solver", "magic"], 2, "solver must be one of admm"),
         (
             ["-o", "m.isca", "--method", "kernel-isca", "--kernel", "magic"],
             2,
-            "kernel is one of linear",
+            "kernel must be one of linear",
         ),
-        (["-o", "m.isca", "--precision", "float16"], 2, "precision is one of"),
-        (["-o", "m.isca", "--components", "0"], 2, "components are 1 to 64"),
-        (["-o", "m.isca", "--components", "65"], 2, "components are 1 to 64"),
-        (["-o", "m.isca", "--block", "1"], 2, "block side is 2 to 64"),
-        (["-o", "m.isca", "--epochs", "0"], 2, "epochs lies between 1"),
+        (["-o", "m.isca", "--precision", "float16"], 2, "precision must be one of"),
+        (["-o", "m.isca", "--components", "0"], 2, "components must be 1 to 64"),
+        (["-o", "m.isca", "--components", "65"], 2, "components must be 1 to 64"),
+        (["-o", "m.isca", "--block", "1"], 2, "block side must be 2 to 64"),
+        (["-o", "m.isca", "--epochs", "0"], 2, "epochs must be between 1"),
         (["-o", "m.isca", "--epochs", "few"], 2, "'few' is not a whole number"),
-        (["-o", "m.isca", "--rho", "nan"], 2, "rho lies between"),
-        (["-o", "m.isca", "--eta", "-1"], 2, "eta lies between"),
-        (["-o", "m.isca", "--tol", "2"], 2, "tolerance lies between"),
-        (["-o", "m.isca", "--seed", "-1"], 2, "seed is a whole number"),
+        (["-o", "m.isca", "--rho", "nan"], 2, "rho must be between"),
+        (["-o", "m.isca", "--eta", "-1"], 2, "eta must be between"),
+        (["-o", "m.isca", "--tol", "2"], 2, "tolerance must be between"),
+        (["-o", "m.isca", "--seed", "-1"], 2, "seed must be a whole number"),
         (["-o", "m.isca", "--threads", "0"], 2, "less than 1"),
         (["-o", "m.isca", "--kernel", "rbf"], 2, "--kernel does not apply to isca"),
         (["-o", "m.isca", "--method", "pca", "--gamma", "1"], 2, "--gamma does not apply to pca"),
@@ -443,12 +450,12 @@ def test_every_error_with_an_exit_code_exists() -> None:
         found = getattr(importlib.import_module(module), kind)
         assert f"{found.__module__}.{found.__qualname__}" == name
     assert cli._exit_code(SolverError("x")) == cli._exit_code(FileNotFoundError("x")) == 1
-    assert cli._exit_code(steps.Cancelled("x")) == 130
+    assert cli._exit_code(Cancelled("x")) == 130
     assert cli._exit_code(model_file.ModelFileError("x")) == 1
     assert cli._exit_code(KeyError("x")) is None
 
 
-# --- what it says while it works ----------------------------------------------------------------------------
+# --- what it says while it works ---------------------------------------------------------------
 
 
 @pytest.fixture
@@ -462,13 +469,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_the_time_left_is_that_of_the_rate_measured(clock: list[float]) -> None:
     pace = command.Pace(TrainingSettings(epochs=50))
     assert str(pace) == "preparing the solver"
-    pace.update(Tick(1, 8))
+    pace.update(Progress(1, 8))
     assert str(pace) == "preparing the solver, 1 of 8"
-    clock[0] += 13  # the compiler
+    # The compiler takes 13 seconds.
+    clock[0] += 13
     pace.update(Step(1, 0.5, 0.6))
     assert str(pace) == "epoch 1 of 50, error 0.5000, objective 0.6000"
     clock[0] += 2
-    pace.update(Tick(4, 8))
+    pace.update(Progress(4, 8))
     assert pace.seconds_left() == pytest.approx(48.5 * 4)
     clock[0] += 2
     pace.update(Step(2, 0.25, 0.4))
@@ -499,7 +507,7 @@ def test_a_resumed_training_measures_its_own_epochs(clock: list[float]) -> None:
 def test_lines_come_every_two_seconds(
     clock: list[float], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def task() -> Generator[Step | Tick, bool | None, str]:
+    def task() -> Generator[Step | Progress, bool | None, str]:
         for epoch in range(1, 101):
             clock[0] += 0.25
             yield Step(epoch, 0.5, 0.6)
@@ -574,7 +582,7 @@ def test_nobody_listening_stops_no_training(data: Path, tmp_path: Path) -> None:
     assert (done.returncode, json.loads(done.stdout)["epochs"]) == (0, 3)
 
 
-# --- stopping -----------------------------------------------------------------------------------------------
+# --- stopping ----------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -592,7 +600,8 @@ def test_the_first_signal_asks_and_the_second_leaves(number: signal.Signals) -> 
     with command.StopAndKeep() as stop:
         assert not stop.asked
         os.kill(os.getpid(), number)
-        os.kill(os.getpid(), number)  # sent twice by one key, as some shells and wrappers do
+        # Some shells and wrappers send the signal of one key twice.
+        os.kill(os.getpid(), number)
         assert stop.asked
         time.sleep(0.35)
         with pytest.raises(KeyboardInterrupt):
@@ -769,8 +778,11 @@ def test_stopped_before_the_first_epoch_there_is_nothing_to_keep(
             super().__init__()
             self.asked = True
 
-    def slow(workers: Any, work: Any, count: int, size: int) -> Generator[Tick, bool | None, bool]:
-        return not (yield Tick(0, 1))
+    def slow(
+        workers: Any, work: Any, count: int, size: int
+    ) -> Generator[Progress, bool | None, None]:
+        if (yield Progress(0, 1)):
+            raise Cancelled("Stopped here.")
 
     monkeypatch.setattr(training.Workers, "each", slow)
     monkeypatch.setattr(command, "StopAndKeep", Asked)
@@ -780,7 +792,7 @@ def test_stopped_before_the_first_epoch_there_is_nothing_to_keep(
     assert os.listdir() == []
 
 
-# ----------------------------------------------------------------------------------------------- small models
+# --- compact models ----------------------------------------------------------------------------
 
 
 def test_a_compact_kernel_model_is_smaller_and_says_the_same(

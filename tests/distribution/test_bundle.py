@@ -206,7 +206,7 @@ class Shown:
         self.screen.key("ctrl+q")
         end = time.monotonic() + 30
         while self.process.poll() is None and time.monotonic() < end:
-            if "Save the project?" in self.windows():
+            if "Save project?" in self.windows():
                 # Tab moves from Save to Discard.
                 self.screen.key("Tab", "space")
             time.sleep(0.5)
@@ -248,7 +248,7 @@ def test_the_window_comes_up_quickly(
 def saved_answer(window: Shown, path: Path) -> dict[str, str]:
     """Save the table of answers; return its first row, or nothing if there is no verdict yet."""
     time.sleep(1)
-    window.do("save answers", "Save the table", path)
+    window.do("save answers", "Save answers", path)
     window.until(path.exists, "the table")
     with path.open(encoding="utf-8", newline="") as stream:
         row = next(csv.DictReader(stream), {"label": ""})

@@ -17,6 +17,7 @@ from PIL import Image
 
 from isca_gui import bench, cli
 from isca_gui.bench.figure import Figure
+from isca_gui.core.comparison import batch, kinds
 from isca_gui.core.distortion import dataset_folder, distortions, strength_search
 from isca_gui.core.distortion.dataset import Entry, Unreachable
 from isca_gui.core.pictures import decoding, samples
@@ -129,6 +130,18 @@ def test_the_commands_of_the_readme_work_in_its_order(tmp_path: Path) -> None:
     assert (tmp_path / "paper" / "report.html").is_file()
 
 
+def test_the_first_answer_of_the_readme_is_the_real_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for command in commands(TEXTS[README])[:2]:
+        assert cli.main(shlex.split(command)[1:]) == 0
+    answer = capsys.readouterr().out.splitlines()[-1]
+    quote = re.search(r"^> .*(?:\n> .*)*", TEXTS[README], re.M)
+    assert quote is not None
+    assert quote[0].replace("\n>", "").removeprefix("> ") == answer
+
+
 @pytest.mark.parametrize("path", REFERENCE, ids=lambda path: path.name)
 def test_the_commands_of_the_reference_work_in_its_order(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -191,6 +204,12 @@ def test_the_table_of_distortions_is_complete() -> None:
         assert re.search(line, text, re.M), row.name
 
 
+def test_the_table_of_compared_kinds_is_complete() -> None:
+    rows = re.findall(r"^\| (`[^|]+) \| `(\w+)` \|", text_of("commands.md"), re.M)
+    described = {name: family for names, family in rows for name in re.findall(r"`(\S+?)`", names)}
+    assert described == {kind.name: kind.family for kind in kinds.TABLE}
+
+
 def test_keys_and_columns_are_described() -> None:
     text = text_of("json.md") + text_of("file-formats.md")
     records = (Entry, Unreachable, ImageInfo, samples.Sample, strength_search.Distorted, Figure)
@@ -198,6 +217,7 @@ def test_keys_and_columns_are_described() -> None:
     keys |= {*FreshScores.__dataclass_fields__, *LeaveOneOut.__dataclass_fields__}
     keys -= {"outcomes", "verdicts"}
     keys |= {*dataset_folder.COLUMNS, *answer_table.COLUMNS, *bench.machine()}
+    keys |= {*batch.KEYS, "quantisation_table", "subsampling", "agrees", "where"}
     keys |= {"schema", "program", "spec", "reference_sha256", "variance_0_255", "mean"}
     keys |= {"folder", "pictures", "classes", "entries", "unreachable", "ssim"}
     assert not {key for key in keys if f"`{key}`" not in text}

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from isca_gui.core.methods import METHODS
 
 from isca_gui import cli
 from isca_gui.core import (
@@ -23,6 +22,10 @@ from isca_gui.core import (
     generate_dataset,
     run,
 )
+from isca_gui.core.comparison import kinds
+from isca_gui.core.comparison.pair import make_pair
+from isca_gui.core.comparison.proof import prove
+from isca_gui.core.methods import METHODS
 from isca_gui.core.solvers.problem import linear_problem
 from isca_gui.jobs.actions import Actions
 from isca_gui.jobs.runner import JobRunner
@@ -55,6 +58,20 @@ def test_a_distortion(monkeypatch: pytest.MonkeyPatch) -> None:
     assert made.achieved_mse == pytest.approx(300, rel=0.001)
     assert made.picture.min() >= 0
     assert made.picture.max() <= 1
+
+
+def test_a_kind_of_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = recipe("KIND = Kind")
+    kind = names["KIND"]
+    monkeypatch.setitem(kinds.KINDS, kind.name, kind)
+    monkeypatch.setitem(kinds._WORDS, kind.name, names["_uniform_noise"])
+    noise = np.random.default_rng(1).uniform(-20, 20, (64, 64)) / 255
+    pair = make_pair(np.full((64, 64), 0.5, np.float32), (0.5 + noise).astype(np.float32))
+    proof = prove(kind.name, pair)
+    assert proof.holds
+    sigma = 20 / 3**0.5
+    assert proof.parameters["sigma"] == pytest.approx(sigma, rel=0.03)
+    assert kinds.in_words(kind.name, {"sigma": 12.0}) == "Uniform noise, σ about 12 grey levels"
 
 
 def test_a_method(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -294,12 +294,12 @@ def still(qtbot: QtBot, window: MainWindow) -> None:
     """Wait until the docks lie where they stay."""
 
     def lie_still() -> bool:
-        before = window.layout_text()
+        before = window.dock_manager.to_text()
         qtbot.wait(50)
-        return not window._settle.isActive() and window.layout_text() == before
+        return not window.dock_manager.settling and window.dock_manager.to_text() == before
 
     # Reading the layout earlier would make the docks share out their room too soon.
-    qtbot.waitUntil(lambda: not window._settle.isActive())
+    qtbot.waitUntil(lambda: not window.dock_manager.settling)
     qtbot.waitUntil(lie_still)
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from isca_gui.core.comparison import file_evidence
 from isca_gui.core.comparison.compare import Comparison, compare
 from isca_gui.core.comparison.pair import ComparisonError
+from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.pictures.image import ImageError
-from isca_gui.core.recognition.batch import stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -120,7 +120,8 @@ def compare_files(
             )
         return result
 
-    yield from stream(one, names, threads)
+    with Workers(threads) as workers:
+        yield from workers.stream(one, names)
 
 
 def _second_opinion(reference: str) -> Callable[[str], Verdict]:

@@ -6,11 +6,16 @@
 from __future__ import annotations
 
 import functools
+import struct
+import tokenize
+import zipfile
+import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isca_gui.core.comparison.kinds import KINDS
 from isca_gui.core.comparison.trees import Forest, ForestError, forest_from
 from isca_gui.core.storage import resources
 
@@ -23,6 +28,23 @@ if TYPE_CHECKING:
 FILE = "compare/classifier.npz"
 NONE = "none"
 _LARGEST = 1e4
+# What NumPy and its zip reader raise for files that are damaged or something else.
+_UNREADABLE = (
+    OSError,
+    EOFError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    SyntaxError,
+    OverflowError,
+    MemoryError,
+    RuntimeError,
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    tokenize.TokenError,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +80,9 @@ class Classifier:
 
     def row(self, features: Mapping[str, float]) -> NDArray[np.float32]:
         """Return the numbers as the trees take them, shape (feature,)."""
+        missing = set(self.names) - features.keys()
+        if missing:
+            raise ForestError(f"The classifier asks for '{min(missing)}', which is not measured.")
         return feature_row(features, self.names)
 
     def probabilities(self, row: NDArray[np.float32]) -> dict[str, float]:
@@ -108,7 +133,8 @@ def shipped() -> Classifier:
 def read(path: Path) -> Classifier:
     """Read a classifier; a ForestError for a file that is not one."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # NumPy does not close a file of its own that turns out to be damaged.
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         names = tuple(str(name) for name in arrays["names"])
         kinds = tuple(str(kind) for kind in arrays["kinds"])
@@ -123,8 +149,22 @@ def read(path: Path) -> Classifier:
             presence=forest_from(arrays, "presence", count),
             order=forest_from(arrays, "order", count + 2),
         )
-    except (OSError, KeyError, ValueError, EOFError) as error:
+    except (*_UNREADABLE, ForestError) as error:
         raise ForestError(f"'{path}' is not a sound classifier ({error}).") from error
-    if found.kind.count != len(kinds) or kinds[-1] != NONE or not temperature > 0:
+    if not _is_sound(found):
         raise ForestError(f"'{path}' is not a sound classifier (its outputs do not fit).")
     return found
+
+
+def _is_sound(found: Classifier) -> bool:
+    """Whether kinds, outputs and temperature fit together."""
+    return (
+        found.kinds[-1:] == (NONE,)
+        and set(found.kinds[:-1]) <= KINDS.keys()
+        and len(set(found.kinds)) == len(found.kinds)
+        and found.kind.count == len(found.kinds)
+        # A mixture has two of the kinds that come first; the others are not looked for in one.
+        and 2 <= found.presence.count < len(found.kinds)
+        and found.mixture.count == found.order.count == 1
+        and 0 < found.temperature < np.inf
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,20 +15,28 @@ from isca_gui.core.comparison.features import describe_change
 from isca_gui.core.comparison.kinds import family_of
 from isca_gui.core.comparison.pair import Pair, make_pair
 from isca_gui.core.comparison.verdict import Judgement, judge, sentence
-from isca_gui.core.distortion.distortions import ORIGINAL, UNLIKE
+from isca_gui.core.distortion.distortions import ORIGINAL, UNLIKE, level_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from isca_gui.core.comparison.classifier import Classifier
     from isca_gui.core.comparison.pair import Floats
-    from isca_gui.core.comparison.regions import Region
+    from isca_gui.core.comparison.regions import BlockMaps, Region
 
 UNRELATED = "unrelated"
 # Below this change nothing is left but rounding to 8 bits.
 _ROUNDING_MSE = 0.1
 _LEAST_SIMILAR = 0.3
 _THUMBNAIL = 32
+# Colours have changed above this mean squared change of Cb and Cr, and they alone have where the
+# luma's is below this share of it.
+_COLOUR = 4.0
+_COLOUR_ONLY = 0.25
+_SSIM_SIDE = 7
+_SSIM_BAND = 256
 # Pictures above this many pixels are judged by some parts of this side.
 _LARGE = 1_200_000
 _PART_SIDE = 768
@@ -86,8 +94,8 @@ class Comparison:
         Mean squared change of each block, shape (rows, columns).
     classes
         Labels of the class map; the first is `original`.
-    made_again
-        The answer made again on the reference, 0 to 255, or None where that cannot be done.
+    make_again
+        Makes the answer again on the reference when `made_again` is asked for.
     """
 
     label: str
@@ -113,7 +121,12 @@ class Comparison:
     severity_map: NDArray[np.float64]
     classes: tuple[str, ...]
     regions: tuple[RegionAnswer, ...] = ()
-    made_again: Floats | None = field(default=None, repr=False)
+    make_again: Callable[[], Floats | None] | None = field(default=None, repr=False)
+
+    @functools.cached_property
+    def made_again(self) -> Floats | None:
+        """The answer made again on the reference, 0 to 255; None where that cannot be done."""
+        return self.make_again() if self.make_again is not None else None
 
 
 def compare(
@@ -134,22 +147,42 @@ def compare(
         If the pictures cannot be compared.
     """
     pair = make_pair(reference, copy)
-    changed = places.changed_blocks(pair)
-    if pair.mse < _ROUNDING_MSE and np.abs(pair.change).max() <= 1.01:
-        return _answer(pair, changed, None, ())
+    maps = places.measure_blocks(pair)
+    if pair.mse < _ROUNDING_MSE and maps.largest.max() <= 1.01:
+        return _answer(pair, maps, None, ())
     similarity = similarity_of(pair)
     if similarity < _LEAST_SIMILAR:
-        return _unrelated(pair, similarity)
+        return _unrelated(pair, maps, similarity)
+    colour = colour_change(pair)
+    if colour > _COLOUR and pair.mse < colour * _COLOUR_ONLY:
+        return _recoloured(pair, maps, colour)
     names = classifier or classifiers.shipped()
-    regions = places.damaged_regions(pair, changed)
+    regions = places.damaged_regions(maps, *pair.reference.shape[:2])
     answers = tuple(
         RegionAnswer(region, _judge_region(pair, region, names))
         for region in regions
         if min(region.bottom - region.top, region.right - region.left) >= _SMALLEST_PART
     )
     if answers:
-        return _answer(pair, changed, answers[0].judgement, answers)
-    return _answer(pair, changed, _judge_whole(pair, names), ())
+        return _answer(pair, maps, answers[0].judgement, answers)
+    return _answer(pair, maps, _judge_whole(pair, names), ())
+
+
+def colour_change(pair: Pair) -> float:
+    """Return the mean squared change of Cb and Cr, averaged over blocks; 0 for grey pictures.
+
+    A codec that keeps less of the colour's detail leaves the mean of a block; a change of hue,
+    saturation or white balance does not.
+    """
+    if pair.reference.ndim == 2:
+        return 0.0
+    total = 0.0
+    for channel, scale in ((2, 0.564), (0, 0.713)):
+        change = (pair.copy[..., channel] - pair.copy_luma) - (
+            pair.reference[..., channel] - pair.reference_luma
+        )
+        total += float(np.mean(np.square(scale * _means(change, places.SIDE)))) / 2
+    return total
 
 
 def similarity_of(pair: Pair) -> float:
@@ -178,11 +211,22 @@ def mean_ssim(first: Floats, second: Floats) -> float:
     first, second
         Luma on the scale 0 to 255, shape (height, width).
     """
-    side = 7
-    unbiased = side**2 / (side**2 - 1)
+    total = 0.0
+    rim = _SSIM_SIDE // 2
+    height, width = first.shape
+    for top in range(rim, height - rim, _SSIM_BAND):
+        bottom = min(top + _SSIM_BAND, height - rim)
+        band = slice(top - rim, bottom + rim)
+        total += _ssim_of_band(first[band], second[band])
+    return float(total / ((height - 2 * rim) * (width - 2 * rim)))
+
+
+def _ssim_of_band(first: Floats, second: Floats) -> float:
+    """Return the sum of the similarity of all windows that lie in a band."""
+    unbiased = _SSIM_SIDE**2 / (_SSIM_SIDE**2 - 1)
     c1 = (0.01 * 255) ** 2
     c2 = (0.03 * 255) ** 2
-    blur = functools.partial(ndimage.uniform_filter, size=side)
+    blur = functools.partial(ndimage.uniform_filter, size=_SSIM_SIDE)
     x = first.astype(np.float64)
     y = second.astype(np.float64)
     mean_x = blur(x)
@@ -192,13 +236,16 @@ def mean_ssim(first: Floats, second: Floats) -> float:
     cov = unbiased * (blur(x * y) - mean_x * mean_y)
     above = (2 * mean_x * mean_y + c1) * (2 * cov + c2)
     below = (mean_x**2 + mean_y**2 + c1) * (var_x + var_y + c2)
-    inside = slice(side // 2, -(side // 2))
-    return float((above / below)[inside, inside].mean())
+    inside = slice(_SSIM_SIDE // 2, -(_SSIM_SIDE // 2))
+    return float((above / below)[inside, inside].sum())
 
 
 def _block_means(picture: Floats) -> Floats:
     """Return means of blocks, so that a thumbnail is not made of single pixels."""
-    side = max(1, min(picture.shape) // (2 * _THUMBNAIL))
+    return _means(picture, max(1, min(picture.shape) // (2 * _THUMBNAIL)))
+
+
+def _means(picture: Floats, side: int) -> Floats:
     rows = picture.shape[0] // side * side
     columns = picture.shape[1] // side * side
     whole = picture[:rows, :columns]
@@ -234,9 +281,25 @@ def _parts(pair: Pair) -> list[Pair]:
     return [pair.crop(top, top + tall, left, left + wide) for top, left in corners]
 
 
-def _unrelated(pair: Pair, similarity: float) -> Comparison:
+def _recoloured(pair: Pair, maps: BlockMaps, colour: float) -> Comparison:
+    """Return the answer where the colours were changed and the luma hardly."""
+    said = (
+        "Not recognised: mainly the colours were changed "
+        f"(Cb and Cr by MSE {level_text(colour)}, the luma by MSE {level_text(pair.mse)}). "
+        "Only changes of the luma have names so far."
+    )
+    return replace(
+        _unrelated(pair, maps, similarity_of(pair)),
+        label=UNLIKE,
+        sentence=said,
+        probability=1.0,
+        shares={UNLIKE: 1.0},
+        classes=(ORIGINAL, UNLIKE),
+    )
+
+
+def _unrelated(pair: Pair, maps: BlockMaps, similarity: float) -> Comparison:
     said = f"This does not show the reference (similarity {similarity:.2f})."
-    errors = places.block_errors(pair)
     return Comparison(
         label=UNRELATED,
         family=None,
@@ -257,21 +320,21 @@ def _unrelated(pair: Pair, similarity: float) -> Comparison:
         width=pair.change.shape[1],
         height=pair.change.shape[0],
         similarity=similarity,
-        class_map=np.ones(errors.shape, np.int16),
-        severity_map=errors,
+        class_map=np.ones(maps.errors.shape, np.int16),
+        severity_map=maps.errors,
         classes=(ORIGINAL, UNRELATED),
     )
 
 
 def _answer(
     pair: Pair,
-    changed: NDArray[np.bool_],
+    maps: BlockMaps,
     judgement: Judgement | None,
     answers: tuple[RegionAnswer, ...],
 ) -> Comparison:
     """Return the whole answer: numbers, maps and the sentence."""
-    errors = places.block_errors(pair)
-    class_map, classes = _class_map(changed, judgement, answers)
+    errors = maps.errors
+    class_map, classes = _class_map(maps.changed, judgement, answers)
     damaged = class_map > 0
     shares = {
         label: float((class_map == index).mean())
@@ -304,7 +367,7 @@ def _answer(
         severity_map=errors,
         classes=classes,
         regions=answers,
-        made_again=_made_again(pair, judgement, answers),
+        make_again=functools.partial(_made_again, pair, judgement, answers),
     )
 
 
@@ -362,6 +425,8 @@ def _map_label(judgement: Judgement) -> str:
 
 def _sentence(pair: Pair, judgement: Judgement | None, answers: tuple[RegionAnswer, ...]) -> str:
     if judgement is None:
+        if pair.was_colour:
+            return "The same picture in grey: the luma is the same, the colours are gone."
         return "The same picture." if pair.mse else "The same picture, pixel by pixel."
     said = sentence(judgement, pair.mse)
     if not answers:

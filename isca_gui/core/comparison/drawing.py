@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
+from scipy import ndimage
 
 from isca_gui.core.comparison.kinds import COMPRESSION, FILTER, KINDS, NOISE, TONE, family_of
+from isca_gui.core.comparison.pair import luma
 from isca_gui.core.comparison.regions import spread
 from isca_gui.core.distortion.distortions import ORIGINAL, UNLIKE
 from isca_gui.core.pictures.image import ImageError
@@ -33,6 +35,7 @@ COLOURS = {
     COMPRESSION: (204, 121, 167),
 }
 _NOT_RECOGNISED = (213, 94, 0)
+_UNCHANGED = (153, 153, 153)
 _OPACITY = 0.45
 _TEXT_HEIGHT = 18
 _INK = (20, 20, 20)
@@ -60,8 +63,35 @@ def map_over(copy: Floats, comparison: Comparison) -> Pixels:
     return pixels.astype(np.uint8)
 
 
+def telling_part(reference: Floats, copy: Floats, side: int) -> tuple[slice, slice]:
+    """Return a square of both pictures in which the change and the picture's structure are strong.
+
+    Parameters
+    ----------
+    reference, copy
+        Pictures in [0, 1], grey (height, width) or colour (height, width, 3).
+    side
+        Side of the square in pixels; less where the pictures are smaller.
+    """
+    # A large picture is looked at in steps: the place need not be exact.
+    step = max(1, max(reference.shape[:2]) // 512)
+    first, second = (luma(each[::step, ::step]) for each in (reference, copy))
+    structure = ndimage.gaussian_gradient_magnitude(first, 1.0)
+    score = ndimage.uniform_filter(
+        np.abs(second - first) * structure, max(1, side // step), mode="constant"
+    )
+    centre = np.unravel_index(int(score.argmax()), score.shape)
+    corner = [
+        int(np.clip(place * step - side // 2, 0, max(0, size - side)))
+        for place, size in zip(centre, reference.shape, strict=False)
+    ]
+    return slice(corner[0], corner[0] + side), slice(corner[1], corner[1] + side)
+
+
 def colour_of(label: str) -> tuple[int, int, int]:
     """Return the colour of a label: that of its family."""
+    if label == ORIGINAL:
+        return _UNCHANGED
     family = family_of(label.split("+")[0])
     return COLOURS.get(family or "", _NOT_RECOGNISED)
 

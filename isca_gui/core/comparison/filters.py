@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 _SPOT = 160
 MEDIAN_SIDES = (3, 5, 7, 9, 11)
-_SCALES = np.arange(0.1, 0.97, 0.02)
+# The rest is small at the very scale only, so none between is left out.
+_SCALES = np.arange(0.1, 0.97, 0.01)
 _RESAMPLING = (
     int(Image.Resampling.BICUBIC),
     int(Image.Resampling.LANCZOS),

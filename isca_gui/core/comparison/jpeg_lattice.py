@@ -149,12 +149,15 @@ def _best_table(
 def nearest_quality(
     steps: NDArray[np.int64], rows: NDArray[np.intp], columns: NDArray[np.intp]
 ) -> int:
-    """Return the quality whose table is, in the middle, as coarse as the one found."""
-    ratios = [
-        np.median(np.log(steps / standard_table(quality)[rows, columns]))
-        for quality in range(1, 101)
-    ]
-    return int(np.argmin(np.abs(ratios))) + 1
+    """Return the quality whose table is, in the middle, as coarse as the one found.
+
+    Below quality 10 most steps are 255, and the middle is the same for all: there the mean decides.
+    """
+    rests = []
+    for quality in range(1, 101):
+        ratios = np.log(steps / standard_table(quality)[rows, columns])
+        rests.append(abs(np.median(ratios)) + 1e-3 * np.abs(ratios).mean())
+    return int(np.argmin(rests)) + 1
 
 
 def _log_likelihood(values: Floats, steps: Floats) -> NDArray[np.float64]:

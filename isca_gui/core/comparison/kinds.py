@@ -66,11 +66,13 @@ def in_words(kind: str, parameters: Mapping[str, float]) -> str:
 def _luminance(found: Mapping[str, float]) -> str:
     shift = found["shift"]
     way = "Brighter" if shift > 0 else "Darker"
-    return f"{way} by about {_number(abs(shift))} grey levels"
+    return f"{way} by about {_count(abs(shift), 'grey level')}"
 
 
 def _contrast(found: Mapping[str, float]) -> str:
     gain = found["gain"]
+    if gain < 0:
+        return f"A negative, gain about {gain:.2f}"
     way = "More" if gain > 1 else "Less"
     return f"{way} contrast, gain about {gain:.2f}"
 
@@ -82,7 +84,7 @@ def _gamma(found: Mapping[str, float]) -> str:
 
 
 def _posterisation(found: Mapping[str, float]) -> str:
-    return f"Posterisation, about {found['levels']:.0f} grey levels left"
+    return f"Posterisation, about {_count(round(found['levels']), 'grey level')} left"
 
 
 def _blur(found: Mapping[str, float]) -> str:
@@ -90,9 +92,10 @@ def _blur(found: Mapping[str, float]) -> str:
 
 
 def _motion(found: Mapping[str, float]) -> str:
+    # A line at 180° is one at 0°.
+    angle = round(found["angle"]) % 180
     return (
-        f"Motion blur, about {_number(found['length'])} pixels long at {found['angle']:.0f}° "
-        "to the horizontal"
+        f"Motion blur, about {_number(found['length'])} pixels long at {angle}° to the horizontal"
     )
 
 
@@ -136,6 +139,11 @@ def _jpeg(found: Mapping[str, float]) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.2g}"
+
+
+def _count(value: float, what: str) -> str:
+    words = f"{_number(value)} {what}"
+    return words if _number(value) == "1" else f"{words}s"
 
 
 _WORDS: dict[str, Callable[[Mapping[str, float]], str]] = {

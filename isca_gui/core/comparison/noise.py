@@ -225,10 +225,8 @@ def _equal_share(picture: Floats, axis: int) -> float:
 
 
 def rank_correlation(first: Floats, second: Floats) -> float:
-    """Return Spearman's rank correlation, or 0 for fewer than eight values."""
-    if len(first) < 8:
+    """Return Spearman's rank correlation; 0 for fewer than eight values or where all are equal."""
+    if len(first) < 8 or np.ptp(first) == 0 or np.ptp(second) == 0:
         return 0.0
     ranks = [np.argsort(np.argsort(each)).astype(np.float64) for each in (first, second)]
-    if ranks[0].std() == 0 or ranks[1].std() == 0:
-        return 0.0
     return float(np.corrcoef(ranks[0], ranks[1])[0, 1])

@@ -37,10 +37,13 @@ class Pair:
     ----------
     reference, copy
         Grey (height, width) or colour (height, width, 3); both of the same shape.
+    was_colour
+        Whether the reference has colours that the copy has not.
     """
 
     reference: Floats
     copy: Floats
+    was_colour: bool = False
 
     @functools.cached_property
     def reference_luma(self) -> Floats:
@@ -99,4 +102,4 @@ def make_pair(reference: NDArray[Any], copy: NDArray[Any]) -> Pair:
     scaled = [np.asarray(each, np.float32) * np.float32(255) for each in (reference, copy)]
     if scaled[0].ndim != scaled[1].ndim:
         scaled = [luma(each) for each in scaled]
-    return Pair(*scaled)
+    return Pair(scaled[0], scaled[1], was_colour=reference.ndim > copy.ndim)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_]
 
 SIDE = 8
+_BAND = 64 * SIDE
 _CHANGED = 0.75
 _VOTE = 0.34
 # A region has at least this many blocks, and this share of all blocks.
@@ -25,6 +26,8 @@ _MOST_REGIONS = 8
 # Reference blocks below this deviation show nothing of a blur or a codec, wherever it was.
 _FLAT = 4.0
 _UNTOUCHED_SHARE = 0.05
+# Sparse impulses everywhere hit more blocks than this between the areas that look changed.
+_STRAY_SHARE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,18 +54,58 @@ class Region:
         return float(self.blocks.mean())
 
 
-def block_errors(pair: Pair) -> NDArray[np.float64]:
-    """Return the mean squared change of each block, shape (rows, columns)."""
-    return _per_block(np.square(pair.change), np.add) / _pixels(pair.change.shape)
+@dataclass(frozen=True, eq=False)
+class BlockMaps:
+    """What is known of each block, shape (rows, columns); blocks on the rim may be smaller.
+
+    Parameters
+    ----------
+    largest
+        The largest change of any sample.
+    errors
+        The mean squared change of the luma.
+    activity
+        The standard deviation of the reference's luma.
+    """
+
+    largest: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    activity: NDArray[np.float64]
+
+    @property
+    def changed(self) -> Mask:
+        """The blocks with any visible change."""
+        found: Mask = self.largest >= _CHANGED
+        return found
 
 
-def changed_blocks(pair: Pair) -> Mask:
-    """Return the blocks with any visible change, shape (rows, columns)."""
-    size = np.abs(pair.change)
+def measure_blocks(pair: Pair) -> BlockMaps:
+    """Return the maps of a pair, worked out in bands of rows to keep memory small."""
+    bands = [
+        _measure_band(pair, top, top + _BAND) for top in range(0, pair.reference.shape[0], _BAND)
+    ]
+    return BlockMaps(
+        largest=np.concatenate([band[0] for band in bands]),
+        errors=np.concatenate([band[1] for band in bands]),
+        activity=np.concatenate([band[2] for band in bands]),
+    )
+
+
+def _measure_band(pair: Pair, top: int, bottom: int) -> tuple[NDArray[np.float64], ...]:
+    reference = pair.reference_luma[top:bottom]
+    change = pair.copy_luma[top:bottom] - reference
+    size = np.abs(change)
     if pair.reference.ndim == 3:
-        size = np.maximum(size, np.abs(pair.copy - pair.reference).max(2))
-    found: Mask = _per_block(size, np.maximum) >= _CHANGED
-    return found
+        samples = np.abs(pair.copy[top:bottom] - pair.reference[top:bottom])
+        size = np.maximum(size, samples.max(2))
+    count = _pixels(reference.shape)
+    mean = _per_block(reference, np.add) / count
+    variance = _per_block(reference * reference, np.add) / count - mean**2
+    return (
+        _per_block(size, np.maximum),
+        _per_block(change * change, np.add) / count,
+        np.sqrt(np.maximum(variance, 0)),
+    )
 
 
 def smoothed(changed: Mask) -> Mask:
@@ -72,19 +115,19 @@ def smoothed(changed: Mask) -> Mask:
     return found
 
 
-def damaged_regions(pair: Pair, changed: Mask) -> list[Region]:
+def damaged_regions(maps: BlockMaps, height: int, width: int) -> list[Region]:
     """Return the regions of a damage in parts of the picture; none if it is everywhere.
 
     A damage of the whole picture leaves flat blocks untouched. It is in parts only where blocks
     with structure are untouched as well, and lie together.
     """
+    changed = maps.changed
     area = smoothed(changed)
-    activity = np.sqrt(np.maximum(_block_variance(pair.reference_luma), 0))
-    lively = activity > _FLAT
+    lively = maps.activity > _FLAT
     if not lively.any():
         lively = np.ones_like(lively)
     untouched = ndimage.binary_opening(~area, np.ones((3, 3)))
-    if untouched[lively].mean() < _UNTOUCHED_SHARE:
+    if untouched[lively].mean() < _UNTOUCHED_SHARE or changed[untouched].mean() > _STRAY_SHARE:
         return []
     labels, count = ndimage.label(area, np.ones((3, 3)))
     regions = []
@@ -92,7 +135,7 @@ def damaged_regions(pair: Pair, changed: Mask) -> list[Region]:
         blocks = labels == label
         if blocks.sum() < max(_FEWEST_BLOCKS, _LEAST_SHARE * blocks.size):
             continue
-        regions.append(_region(blocks, changed, *pair.change.shape))
+        regions.append(_region(blocks, changed, height, width))
     regions.sort(key=lambda region: -region.share)
     return regions[:_MOST_REGIONS]
 
@@ -176,9 +219,3 @@ def _pixels(shape: tuple[int, ...]) -> NDArray[np.int64]:
     heights = np.diff([*_starts(shape[0]), shape[0]])
     widths = np.diff([*_starts(shape[1]), shape[1]])
     return np.outer(heights, widths)
-
-
-def _block_variance(picture: NDArray[np.float32]) -> NDArray[np.float64]:
-    count = _pixels(picture.shape)
-    mean = _per_block(picture, np.add) / count
-    return _per_block(picture * picture, np.add) / count - mean**2

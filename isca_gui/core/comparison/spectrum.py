@@ -184,8 +184,10 @@ def _activity_features(spectra: Spectra) -> dict[str, float]:
             )
     size = np.log((error * _TWICE).sum((1, 2)) + _FLOOR * 1000)
     found["err_activity"] = 0.0
-    if size.std() > 1e-6 and len(size) > 3:
-        found["err_activity"] = np.corrcoef(size, np.log(activity + _FLOOR * 1000))[0, 1]
+    liveliness = np.log(activity + _FLOOR * 1000)
+    # A flat reference has no activity for the error to go with.
+    if min(size.std(), liveliness.std()) > 1e-6 and len(size) > 3:
+        found["err_activity"] = np.corrcoef(size, liveliness)[0, 1]
     found["err_spread"] = size.std()
     return found
 

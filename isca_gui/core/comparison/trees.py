@@ -82,12 +82,11 @@ def forest_from(arrays: dict[str, NDArray[Any]], name: str, features: int) -> Fo
 
 
 def _check(forest: Forest, features: int) -> None:
-    nodes = len(forest.feature)
-    lengths = {len(each) for each in (forest.threshold, forest.left, forest.right, forest.value)}
+    nodes = forest.feature.size
+    shapes = {each.shape for each in (forest.threshold, forest.left, forest.right, forest.value)}
     sound = (
-        lengths == {nodes}
-        and nodes > 0
-        and len(forest.roots) == len(forest.outputs) > 0
+        shapes == {forest.feature.shape} == {(nodes,)}
+        and forest.roots.shape == forest.outputs.shape == (forest.roots.size,)
         and forest.feature.max(initial=-1) < features
         and _inside(forest.roots, nodes)
         and _inside(forest.left, nodes)

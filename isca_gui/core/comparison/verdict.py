@@ -24,15 +24,20 @@ if TYPE_CHECKING:
 
 # A change below this MSE that nothing is sure about is too weak to name.
 WEAK_MSE = 1.5
+SURE_IF_WEAK = 0.9
 # The least probability of a kind, or of its family, that is named at all.
 LEAST_KIND = 0.5
 LEAST_FAMILY = 0.7
+# The least probability of a kind that is called the closest one.
+LEAST_CLOSE = 0.05
 # Two distortions are looked for above this probability; one that explains so much is no mixture.
 MIXTURE = 0.7
 EXPLAINS_ALL = 0.97
 LEAST_PRESENCE = 0.2
 # Which of two came first is told only when it is this sure.
 SURE_ORDER = 0.75
+# Words that have a capital letter inside a sentence as well.
+_NAMES = ("WebP", "Gaussian")
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,12 +113,13 @@ def _single(pair: Pair, found: dict[str, float]) -> Judgement:
         probability = family_share
     proof = prove(label, pair)
     unlike = not known or proof.holds is False
-    weak = unlike and pair.mse < WEAK_MSE
+    weak = pair.mse < WEAK_MSE and (unlike or probability < SURE_IF_WEAK)
+    unlike = unlike and not weak
     return Judgement(
         label=label,
-        parts=() if unlike else (label,),
+        parts=() if unlike or weak else (label,),
         order=None,
-        unlike=unlike and not weak,
+        unlike=unlike,
         weak=weak,
         probability=max(found[NONE], 1 - family_share) if unlike else probability,
         probabilities=found,
@@ -180,12 +186,12 @@ def sentence(judgement: Judgement, mse: float) -> str:
 
 
 def _unlike_sentence(judgement: Judgement) -> str:
-    closest = KINDS[judgement.label].title
+    said = "Not recognised: no known kind of change fits."
     share = judgement.probabilities.get(judgement.label, 0.0)
-    return (
-        f"Not recognised: no known kind of change fits. Closest: {closest} "
-        f"({_rounded(share)}). Do not rely on it."
-    )
+    if share < LEAST_CLOSE:
+        return said
+    closest = KINDS[judgement.label].title
+    return f"{said} Closest: {closest} ({_rounded(share)}). Do not rely on it."
 
 
 def _runner_up(judgement: Judgement) -> str:
@@ -214,4 +220,6 @@ def _rounded(probability: float) -> str:
 
 def _lower(title: str) -> str:
     """Return a title as the continuation of a sentence; names such as JPEG stay as they are."""
-    return title[0].lower() + title[1:] if title[1:2].islower() and title[:4] != "WebP" else title
+    if title.startswith(_NAMES) or not title[1:2].islower():
+        return title
+    return title[0].lower() + title[1:]

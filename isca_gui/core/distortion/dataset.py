@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
 import unicodedata
 import zlib
-from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,7 +14,8 @@ import numpy as np
 from isca_gui.core.distortion import distortions, strength_search
 from isca_gui.core.distortion.distortions import ORIGINAL, UNDECIDED_LABEL, UNLIKE
 from isca_gui.core.distortion.strength_search import MseCurve, UnreachableError
-from isca_gui.core.progress import Progress
+from isca_gui.core.parallel import Workers
+from isca_gui.core.progress import Progress, relay
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -165,33 +164,28 @@ def generate(
     except ValueError as error:
         raise DatasetError(f"{str(error).capitalize()}.") from error
     wanted = [(kind, level) for kind in spec.kinds for level in spec.levels]
-    yield Progress(0, len(wanted), "measuring the distortions")
     pictures = np.empty((1 + len(wanted), *reference.shape), dtype=np.float32)
     pictures[0] = reference
-    results: dict[int, Entry | Unreachable] = {}
-    with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
-        try:
-            sampling = [pool.submit(_curve, reference, kind, spec.levels) for kind in spec.kinds]
-            while wait(sampling, timeout=0.05).not_done:
-                yield Progress(0, len(wanted), "measuring the distortions")
-            curves = {
-                kind: curve.result() for kind, curve in zip(spec.kinds, sampling, strict=True)
-            }
-            jobs = {}
-            for index, (kind, level) in enumerate(wanted, start=1):
-                seed = picture_seed(spec.seed, kind, level)
-                job = pool.submit(_distort, pictures, index, kind, level, seed, curves[kind])
-                jobs[job] = index
-            for job in as_completed(jobs):
-                results[jobs[job]] = job.result()
-                yield Progress(len(results), len(wanted), "distorting")
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+
+    def curve_of(kind: str) -> MseCurve | None:
+        return _curve(reference, kind, spec.levels)
+
+    def make(index: int) -> Entry | Unreachable:
+        kind, level = wanted[index]
+        seed = picture_seed(spec.seed, kind, level)
+        return _distort(pictures, 1 + index, kind, level, seed, curves[kind])
+
+    with Workers(threads) as workers:
+        measuring = Progress(0, len(wanted), "measuring the distortions")
+        task = workers.collect(curve_of, spec.kinds, measuring.what)
+        sampled = yield from relay(task, lambda _: measuring)
+        curves = dict(zip(spec.kinds, sampled, strict=True))
+        results = yield from workers.collect(make, range(len(wanted)), "distorting")
     return _assembled(pictures, results, spec)
 
 
 def _assembled(
-    pictures: NDArray[np.float32], results: dict[int, Entry | Unreachable], spec: DatasetSpec
+    pictures: NDArray[np.float32], results: list[Entry | Unreachable], spec: DatasetSpec
 ) -> Dataset:
     """Return the dataset of the pictures that were made.
 
@@ -200,14 +194,14 @@ def _assembled(
     pictures
         Shape (image, height, width), the reference first; those out of reach are not filled in.
     results
-        What has become of each picture but the reference.
+        What has become of each picture but the reference, in their order.
     spec
         What was asked for.
     """
     places = [0]
     entries = [Entry(ORIGINAL, 0.0, 0.0, 0.0, spec.seed)]
     unreachable = []
-    for place, result in sorted(results.items()):
+    for place, result in enumerate(results, start=1):
         if isinstance(result, Entry):
             places.append(place)
             entries.append(result)

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isca_gui.core.parallel import Tick, Workers
+from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures.blocks import centre
-from isca_gui.core.progress import Progress
-from isca_gui.core.solvers.problem import block_pieces
-from isca_gui.core.solvers.vector_width import PIECE
+from isca_gui.core.progress import Progress, relay
+from isca_gui.core.solvers.problem import PIECE, block_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -46,7 +45,7 @@ def describe(model: Model, pictures: NDArray[Any]) -> NDArray[np.float32]:
 
 def describe_training(
     model: Model, pictures: NDArray[Any], workers: Workers
-) -> Generator[Tick, bool | None, NDArray[np.float32]]:
+) -> Generator[Progress, object, NDArray[np.float32]]:
     """Return the descriptors of all training pictures, worked out on all threads.
 
     A request to stop is not passed on, because a model without descriptors cannot recognise.
@@ -64,10 +63,10 @@ def describe_training(
         )
         _fill(found, model, low, blocks, known)
 
-    yield Tick(0, 1, DESCRIBING)
+    yield Progress(0, 1, DESCRIBING)
     model.basis  # noqa: B018 - worked out once, not by every thread
-    for tick in workers.each(work, model.grid.count, size):  # its answer is not passed on
-        yield replace(tick, what=DESCRIBING)
+    task = workers.each(work, model.grid.count, size)
+    yield from relay(task, lambda report: replace(report, what=DESCRIBING))
     return found
 
 
@@ -75,18 +74,9 @@ def describe_all(
     model: Model, pictures: NDArray[Any], what: str, threads: int | None = None
 ) -> Generator[Progress, None, NDArray[np.float32]]:
     """Return the descriptors of pictures as a task of its own, which reports `what` it does."""
-    workers = Workers(threads)
-    task = describe_training(model, pictures, workers)
-    try:
-        while True:
-            tick = next(task)
-            yield Progress(tick.done, tick.total, what)
-    except StopIteration as end:
-        found: NDArray[np.float32] = end.value
-        return found
-    finally:
-        task.close()
-        workers.close()
+    with Workers(threads) as workers:
+        task = describe_training(model, pictures, workers)
+        return (yield from relay(task, lambda report: replace(report, what=what)))
 
 
 def _shape(model: Model, pictures: NDArray[Any]) -> tuple[int, int, int]:

@@ -24,14 +24,13 @@ except ImportError as error:  # pragma: no cover - the tests need scikit-learn
         "The estimators need scikit-learn 1.6 or newer: pip install 'isca-gui[sklearn]'."
     ) from error
 
-from isca_gui.core.model.training import SOLVERS
 from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures import ssim
 from isca_gui.core.pictures.blocks import centre
 from isca_gui.core.progress import run
 from isca_gui.core.settings import TrainingSettings
-from isca_gui.core.solvers import kernels
-from isca_gui.core.solvers.numpy_epochs import polar
+from isca_gui.core.solvers import driver, kernels
+from isca_gui.core.solvers.objective import polar
 from isca_gui.core.solvers.problem import Problem, kernel_settings
 from isca_gui.core.solvers.steps import MAX_EPOCHS
 from isca_gui.core.storage.json_types import is_finite
@@ -96,7 +95,7 @@ class _Subspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         """Return the orthonormalised basis (coordinate, component) and note how training ended."""
         workers = Workers(1)
         try:
-            result = run(SOLVERS[settings.solver](problem, settings, workers))
+            result = run(driver.solve(problem, settings, workers))
         finally:
             workers.close()
         last = result.steps[-1]

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isca_gui.core.pictures.blocks import BlockGrid, centre
+from isca_gui.core.progress import relay
 from isca_gui.core.solvers import kernels
-from isca_gui.core.solvers.numpy_epochs import polar
-from isca_gui.core.solvers.problem import block_pieces, kernel_settings
+from isca_gui.core.solvers.objective import polar
+from isca_gui.core.solvers.problem import PIECE, block_pieces, kernel_settings
 from isca_gui.core.solvers.steps import CONVERGED
-from isca_gui.core.solvers.vector_width import PIECE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from numpy.typing import NDArray
 
-    from isca_gui.core.parallel import Tick, Workers
+    from isca_gui.core.parallel import Workers
+    from isca_gui.core.progress import Progress
     from isca_gui.core.settings import TrainingSettings
     from isca_gui.core.solvers.problem import Problem
     from isca_gui.core.solvers.steps import State, Step
@@ -110,9 +111,9 @@ class Model:
 
     def training_mismatch(self, settings: TrainingSettings, *, same_dataset: bool) -> str:
         """Return why another training is not this one continued, or an empty text if it is."""
-        for method in (self.settings.method, settings.method):
-            if method not in ("isca", "kernel-isca"):
-                return f"{method} has no epochs to go on with"
+        for each in (self.settings, settings):
+            if not each.iterative:
+                return f"{each.method} has no epochs to go on with"
         if not same_dataset:
             return "it was trained on another dataset"
         before = vars(self.settings)
@@ -198,7 +199,7 @@ class Model:
 
 def kernel_part(
     pictures: NDArray[np.float32], problem: Problem, u: Array, workers: Workers
-) -> Generator[Tick, bool | None, KernelPart]:
+) -> Generator[Progress, object, KernelPart]:
     """Return Θ = ΨΥ^(−½)B = ΔᵀΥ⁻¹B of the orthonormalised basis B in Mercer coordinates."""
     fitted = problem.mercer
     assert fitted is not None
@@ -210,6 +211,6 @@ def kernel_part(
         here = problem.slices[index]
         theta[here] = problem.piece(index) @ (inverse[here, :, None] * polar(u[here]))
 
-    for tick in workers.each(work, len(problem.slices), 1):  # noqa: UP028
-        yield tick  # its answer is not passed on, as `yield from` would: the model to be kept needs Θ
+    # A request to stop is not passed on, as `yield from` would: the model that is kept needs Θ.
+    yield from relay(workers.each(work, len(problem.slices), 1), lambda report: report)
     return KernelPart(pictures, theta, fitted.self_similarity, fitted.column_means, values)

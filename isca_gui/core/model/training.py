@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from concurrent.futures import wait
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from isca_gui.core.model.descriptor import describe, describe_training
 from isca_gui.core.model.model import Model, TrainingExamples, kernel_part
-from isca_gui.core.parallel import Tick, Workers, in_background
+from isca_gui.core.parallel import Workers, in_background
 from isca_gui.core.pictures.blocks import BlockGrid
+from isca_gui.core.progress import Cancelled, Progress
 from isca_gui.core.settings import SettingsError
-from isca_gui.core.solvers import admm, baselines, compiled_loops, direct
+from isca_gui.core.solvers import baselines, compiled_loops, driver
 from isca_gui.core.solvers.problem import kernel_problem, linear_problem
-from isca_gui.core.solvers.steps import STOPPED, Cancelled, State, Step
+from isca_gui.core.solvers.steps import STOPPED, State, Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from isca_gui.core.solvers.problem import Problem
     from isca_gui.core.solvers.steps import Result
 
-Answer = TypeVar("Answer")
-Reports = Step | Tick | State
-SOLVERS = {"admm": admm.iterate, "direct": direct.iterate}
+Reports = Step | Progress | State
 
 
 def train(
@@ -58,19 +56,21 @@ def train(
     settings = settings.resolved()
     height, width = dataset.reference.shape
     grid = BlockGrid(height, width, settings.block)
-    workers = Workers(threads)
-    try:
-        digest = yield from _in_background(dataset.digest)
-        if resume is not None:
-            same = resume.dataset == digest
-            mismatch = resume.training_mismatch(settings, same_dataset=same)
-            if mismatch:
-                raise SettingsError(f"the model cannot be resumed: {mismatch}")
-        if settings.method in ("isca", "kernel-isca") and settings.solver == "admm":
-            yield from _in_background(
-                lambda: compiled_loops.prepare(settings.components, settings.precision)
-            )
-        problem = yield from problem_for(dataset, settings, workers)
+    with Workers(threads) as workers:
+        try:
+            digest = yield from in_background(dataset.digest)
+            if resume is not None:
+                same = resume.dataset == digest
+                mismatch = resume.training_mismatch(settings, same_dataset=same)
+                if mismatch:
+                    raise SettingsError(f"the model cannot be resumed: {mismatch}")
+            if settings.iterative and settings.solver == "admm":
+                yield from in_background(
+                    lambda: compiled_loops.prepare(settings.components, settings.precision)
+                )
+            problem = yield from problem_for(dataset, settings, workers)
+        except Cancelled:
+            raise Cancelled("Stopped during preparation, so there is no model to keep.") from None
         if settings.method == "pca":
             result, offset = yield from baselines.pca(problem, settings, workers)
             model = Model(
@@ -93,23 +93,17 @@ def train(
             return replace(model, known=TrainingExamples(dataset.labels, levels, later))
         found = yield from describe_training(model, dataset.pictures, workers)
         return replace(model, known=TrainingExamples(dataset.labels, levels, found))
-    finally:
-        workers.close()
 
 
 def problem_for(
     dataset: Dataset, settings: TrainingSettings, workers: Workers
-) -> Generator[Tick, bool | None, Problem]:
+) -> Generator[Progress, bool | None, Problem]:
     """Return what the solvers work on: the blocks of all pictures, or their kernels."""
     height, width = dataset.reference.shape
     grid = BlockGrid(height, width, settings.block)
     if settings.uses_kernel:
-        problem = yield from kernel_problem(dataset.pictures, grid, settings, workers)
-    else:
-        problem = yield from linear_problem(dataset.pictures, grid, settings.precision)
-    if problem is None:
-        raise Cancelled("Stopped before the blocks were prepared; there is no model to keep.")
-    return problem
+        return (yield from kernel_problem(dataset.pictures, grid, settings, workers))
+    return (yield from linear_problem(dataset.pictures, grid, settings.precision))
 
 
 def restored(
@@ -131,20 +125,12 @@ def restored(
     settings = settings.resolved()
     height, width = dataset.reference.shape
     grid = BlockGrid(height, width, settings.block)
-    digest = yield from _in_background(dataset.digest)
+    digest = yield from in_background(dataset.digest)
     known = Model(settings, grid, state, STOPPED, steps, dataset=digest)
     # Resumed at its last epoch, the training only does what follows the epochs.
     no_more_epochs = replace(settings, epochs=state.epoch)
     model = yield from train(dataset, no_more_epochs, resume=known)
     return replace(model, settings=settings, end=STOPPED)
-
-
-def _in_background(work: Callable[[], Answer]) -> Generator[Tick, bool | None, Answer]:
-    answer = in_background(work)
-    while wait([answer], timeout=0.03).not_done:
-        if (yield Tick(0, 1)):
-            raise Cancelled("Stopped before the solver was prepared; there is no model to keep.")
-    return answer.result()
 
 
 def _solve(
@@ -159,4 +145,4 @@ def _solve(
     if settings.method == "random":
         return (yield from baselines.random(problem, settings, workers))
     state: State | None = resume.state if resume is not None else None
-    return (yield from SOLVERS[settings.solver](problem, settings, workers, state, due))
+    return (yield from driver.solve(problem, settings, workers, state, due))

@@ -46,7 +46,7 @@ from isca_gui.core.paper.stage_cache import (
 from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures import ssim
 from isca_gui.core.pictures.blocks import BlockGrid
-from isca_gui.core.progress import Progress
+from isca_gui.core.progress import Progress, relay
 from isca_gui.core.recognition import evaluation
 from isca_gui.core.recognition.recogniser import Recogniser
 from isca_gui.core.solvers.steps import Step
@@ -196,18 +196,14 @@ class _Scale:
             Where in the stage the task begins and ends, from 0 to 1.
         """
         low, high = part
-        try:
-            while True:
-                try:
-                    report = next(task)
-                except StopIteration as end:
-                    if high >= 1.0:
-                        self.skip(stage)
-                    answer: Result = end.value
-                    return answer
-                yield self.at(what or report.what, stage, low + (high - low) * share(report))
-        finally:
-            task.close()
+
+        def on_this_scale(report: Any) -> Progress:
+            return self.at(what or report.what, stage, low + (high - low) * share(report))
+
+        answer = yield from relay(task, on_this_scale)
+        if high >= 1.0:
+            self.skip(stage)
+        return answer
 
 
 class _Run:
@@ -401,25 +397,17 @@ def _share(report: Progress) -> float:
 
 def _make_tests(reference: Picture, threads: int | None) -> Generator[Progress, None, Dataset]:
     """Return the twelve test pictures, with noise of their own; unreachable ones are left out."""
-    made: dict[int, tuple[Picture, Entry] | Unreachable] = {}
-    workers = Workers(threads)
 
-    def work(index: int, _: int) -> None:
-        label = TEST_LABELS[index]
+    def make(label: str) -> tuple[Picture, Entry] | Unreachable:
         seed = picture_seed(TEST_SEED, label, TEST_MSE)
         try:
             one = strength_search.distort(reference, label, TEST_MSE, seed)
         except UnreachableError as error:
-            made[index] = Unreachable(error.kind, error.target, error.maximum)
-            return
-        made[index] = one.picture, Entry(label, TEST_MSE, one.achieved_mse, one.strength, one.seed)
+            return Unreachable(error.kind, error.target, error.maximum)
+        return one.picture, Entry(label, TEST_MSE, one.achieved_mse, one.strength, one.seed)
 
-    try:
-        for tick in workers.each(work, len(TEST_LABELS), 1):
-            yield Progress(tick.done, tick.total, "test pictures")
-    finally:
-        workers.close()
-    ordered = [made[index] for index in range(len(TEST_LABELS))]
+    with Workers(threads) as workers:
+        ordered = yield from workers.collect(make, TEST_LABELS, "test pictures")
     reached = [one for one in ordered if not isinstance(one, Unreachable)]
     entries = (Entry(ORIGINAL, 0.0, 0.0, 0.0, TEST_SEED), *(entry for _, entry in reached))
     missed = tuple(one for one in ordered if isinstance(one, Unreachable))
@@ -459,19 +447,14 @@ def _recognise_tests(
     recogniser = Recogniser(model, descriptor)
     # Prepared here, because otherwise each of the threads would do it.
     recogniser.neighbours.prepare()
-    workers = Workers(threads)
-    found: dict[int, TrialResult] = {}
 
-    def work(index: int, _: int) -> None:
-        verdict = recogniser.recognise(tests.pictures[1 + index], rule).verdict
-        found[index] = make_result(1 + TEST_LABELS.index(tests.labels[1 + index]), verdict)
+    def one(index: int) -> TrialResult:
+        verdict = recogniser.recognise(tests.pictures[index], rule).verdict
+        return make_result(1 + TEST_LABELS.index(tests.labels[index]), verdict)
 
-    try:
-        for tick in workers.each(work, len(tests.labels) - 1, 1):
-            yield Progress(tick.done, tick.total, "test pictures")
-    finally:
-        workers.close()
-    return tuple(found[index] for index in range(len(found)))
+    with Workers(threads) as workers:
+        found = yield from workers.collect(one, range(1, len(tests.labels)), "test pictures")
+    return tuple(found)
 
 
 def _reconstruction_ssim(model: Model, tests: Dataset) -> Generator[float, None, None]:

@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image
-from threadpoolctl import threadpool_limits
 
 from isca_gui.core.distortion.dataset_folder import PICTURE_SUFFIXES
+from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.pictures.image import ImageError
 from isca_gui.core.recognition.recogniser import FIT_ADVICE, RecognitionError, size_mismatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
-    from concurrent.futures import Future
 
     from isca_gui.core.distortion.distortions import Picture
     from isca_gui.core.recognition.recogniser import Recogniser, Recognition
 
-    Item = TypeVar("Item")
-    Result = TypeVar("Result")
-
 FITS = ("refuse", "resize", "crop")
-# Pictures per thread that are being worked on or waiting to be taken.
-_PER_THREAD = 2
-# Python handles signals between two waits, so a wait is cut into pieces of so many seconds.
-_WAIT_SECONDS = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,34 +128,5 @@ def recognise_files(
             return FileResult(name, error=reason)
         return found
 
-    yield from stream(one, names, threads)
-
-
-def stream(
-    work: Callable[[Item], Result], items: Iterable[Item], threads: int | None = None
-) -> Generator[Result, None, None]:
-    """Call work(item) on all threads and yield the results in order.
-
-    No more than two items per thread are in progress or waiting to be taken, so a slow consumer
-    slows the work down instead of filling the memory. Closing the generator ends the threads.
-    """
-    count = threads or os.cpu_count() or 1
-    waiting: deque[Future[Result]] = deque()
-    with threadpool_limits(1, "blas"):
-        pool = ThreadPoolExecutor(count)
-        try:
-            for item in items:
-                waiting.append(pool.submit(work, item))
-                if len(waiting) >= _PER_THREAD * count:
-                    yield _taken(waiting)
-            while waiting:
-                yield _taken(waiting)
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _taken(waiting: deque[Future[Result]]) -> Result:
-    first = waiting.popleft()
-    while wait([first], timeout=_WAIT_SECONDS).not_done:
-        pass
-    return first.result()
+    with Workers(threads) as workers:
+        yield from workers.stream(one, names)

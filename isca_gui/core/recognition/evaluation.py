@@ -18,7 +18,7 @@ from isca_gui.core.distortion.distortions import (
 )
 from isca_gui.core.distortion.strength_search import UnreachableError
 from isca_gui.core.parallel import Workers
-from isca_gui.core.progress import Progress
+from isca_gui.core.progress import Progress, relay
 from isca_gui.core.recognition.recogniser import Recogniser
 from isca_gui.core.recognition.verdict import UNUSUAL_LIMIT
 
@@ -126,7 +126,8 @@ def leave_one_out(
         found = recogniser.leave_one_out(index, rule)
         return found.verdict.label, float((found.winner == columns[labels[index]]).mean())
 
-    results = yield from _all(one, range(len(labels)), "leaving one out", threads)
+    with Workers(threads) as workers:
+        results = yield from workers.collect(one, range(len(labels)), "leaving one out")
     confusion = np.zeros((len(classes), len(columns)), np.int64)
     for label, (verdict, _) in zip(labels, results, strict=True):
         confusion[columns[label], columns[verdict]] += 1
@@ -260,11 +261,9 @@ def score_fresh(
 
         trials.extend(plan_untrained_trials(reference, count, seed, levels, stopped))
 
-    try:
-        for _ in workers.each(measure, 1, 1):
-            yield Progress(0, total, "measuring untrained kinds")
-    finally:
-        workers.close()
+    measuring = Progress(0, total, "measuring untrained kinds")
+    with workers:
+        yield from relay(workers.each(measure, 1, 1), lambda _: measuring)
     for recogniser in recognisers:
         recogniser.neighbours.prepare()
 
@@ -276,7 +275,8 @@ def score_fresh(
         verdicts = (recogniser.recognise(picture, rule).verdict for recogniser in recognisers)
         return [Outcome(trials[index], achieved, verdict) for verdict in verdicts]
 
-    found = yield from _all(one, range(len(trials)), "recognising fresh pictures", threads)
+    with Workers(threads) as workers:
+        found = yield from workers.collect(one, range(len(trials)), "recognising fresh pictures")
     outcomes = [outcome for outcome in found if outcome is not None]
     missed = len(found) - len(outcomes)
     return [
@@ -391,23 +391,3 @@ def _by_label(outcomes: list[Outcome], right: Callable[[Outcome], bool]) -> dict
 def _mean(values: Iterable[float]) -> float:
     found = list(values)
     return float(np.mean(found)) if found else float("nan")
-
-
-def _all(
-    work: Callable[[int], Result], indices: Sequence[int], what: str, threads: int | None
-) -> Generator[Progress, None, list[Result]]:
-    """Call work(index) for all indices on all threads and return the results in their order."""
-    workers = Workers(threads)
-    results: dict[int, Result] = {}
-
-    def one(low: int, _: int) -> None:
-        results[low] = work(indices[low])
-
-    yield Progress(0, len(indices), what)
-    try:
-        for tick in workers.each(one, len(indices), 1):
-            yield Progress(tick.done, tick.total, what)
-    finally:
-        workers.close()
-    yield Progress(len(indices), len(indices), what)
-    return [results[place] for place in range(len(indices))]

@@ -12,7 +12,7 @@ from isca_gui.core.model import training
 from isca_gui.core.model.descriptor import describe_all
 from isca_gui.core.model.model import Model, TrainingExamples
 from isca_gui.core.pictures.blocks import BlockGrid
-from isca_gui.core.progress import Progress
+from isca_gui.core.progress import Progress, relay
 from isca_gui.core.recognition import evaluation
 from isca_gui.core.recognition.recogniser import Recogniser
 from isca_gui.core.settings import TrainingSettings
@@ -134,7 +134,7 @@ def name_of(settings: TrainingSettings) -> str:
     words = [settings.method]
     if settings.uses_kernel:
         words.append(settings.kernel)
-    if settings.solver == "direct" and settings.method.endswith("isca"):
+    if settings.solver == "direct" and settings.iterative:
         words.append("direct")
     return ":".join(words)
 
@@ -179,16 +179,14 @@ def _train(
     task = training.train(dataset, settings, threads)
     epochs = settings.resolved().epochs or 1
     done = 0
-    try:
-        while True:
-            report = next(task)
-            done = report.epoch if isinstance(report, Step) else done
-            yield Progress(min(done, epochs), epochs, "training")
-    except StopIteration as end:
-        model: Model = end.value
-        return model
-    finally:
-        task.close()
+
+    def whole_epochs(report: object) -> Progress:
+        nonlocal done
+        if isinstance(report, Step):
+            done = report.epoch
+        return Progress(min(done, epochs), epochs, "training")
+
+    return (yield from relay(task, whole_epochs))
 
 
 class _Bar:
@@ -209,18 +207,15 @@ class _Bar:
         self, task: Generator[Progress, None, Result], name: str, cost: float
     ) -> Generator[Progress, None, Result]:
         """Yield a stage's progress as parts of the whole and return its result."""
-        try:
-            while True:
-                report = next(task)
-                inside = cost * report.done / max(report.total, 1)
-                place = round(_PARTS * (self._done + inside) / self._total)
-                yield Progress(min(place, _PARTS), _PARTS, f"{name}: {report.what}")
-        except StopIteration as end:
-            self._done += cost
-            result: Result = end.value
-            return result
-        finally:
-            task.close()
+
+        def part_of_whole(report: Progress) -> Progress:
+            inside = cost * report.done / max(report.total, 1)
+            place = round(_PARTS * (self._done + inside) / self._total)
+            return Progress(min(place, _PARTS), _PARTS, f"{name}: {report.what}")
+
+        result = yield from relay(task, part_of_whole)
+        self._done += cost
+        return result
 
 
 def _training_cost(name: str, settings: TrainingSettings) -> float:

@@ -1,10 +1,11 @@
-"""Compiled loops kept for the next start, by several processes at once.
+"""Keep compiled loops for the next start, also with several processes at once.
 
-numba numbers the files of a function's signatures, and notes them in an index that it reads, changes and
-writes back. Two processes that do so at the same moment could give one number to both: the index would then
-lead to code for another type of array.
+numba numbers the files of a function's signatures, and notes them in an index that it reads,
+changes and writes back. Two processes that do so at the same moment could give the same number to
+two signatures: the index would then lead to code for another type of array. So one process at a
+time reads or writes.
 
-What is kept only saves time: where it cannot be read or written, loops are compiled anew.
+The cache only saves time: where it cannot be read or written, loops are compiled anew.
 """
 
 from __future__ import annotations
@@ -17,31 +18,35 @@ import numba
 
 from isca_gui.core.storage.lock import one_at_a_time
 
-_PATIENCE = 10.0  # seconds; it takes milliseconds
+# Seconds to wait for another process; its turn takes milliseconds.
+_PATIENCE = 10.0
 
 
-def kept(function: Any, **how: Any) -> Any:
-    """Compile a function when it is first called, and keep that for the next start if there is a place."""
+def kept(function: Any, **options: Any) -> Any:
+    """Compile a function when it is first called, and keep the code if possible."""
     try:
-        return shared(numba.njit(function, cache=True, **how))
-    except RuntimeError:  # no folder that may be written, as for a service without a home
-        return numba.njit(function, **how)
+        return shared(numba.njit(function, cache=True, **options))
+    except RuntimeError:
+        # There is no folder that may be written, as for a service without a home.
+        return numba.njit(function, **options)
 
 
 def shared(function: Any) -> Any:
     """Let one process at a time read or write the files of a compiled function."""
     cache = getattr(function, "_cache", None)
-    found = getattr(cache, "_cache_file", None)  # none where numba is told not to compile
-    if cache is not None and found is not None:
-        cache._cache_file = _InTurn(found, Path(cache.cache_path, ".lock"))
+    # There are no files where numba is told not to compile.
+    files = getattr(cache, "_cache_file", None)
+    if cache is not None and files is not None:
+        cache._cache_file = _OneAtATime(files, Path(cache.cache_path, ".lock"))
     return function
 
 
-class _InTurn:
-    """What numba asks of the files of a function."""
+class _OneAtATime:
+    """What numba asks of the files of a function, under a lock."""
 
-    def __init__(self, found: Any, lock: Path) -> None:
-        self._files, self._lock = found, lock
+    def __init__(self, files: Any, lock: Path) -> None:
+        self._files = files
+        self._lock = lock
 
     def load(self, key: Any) -> Any:
         with contextlib.suppress(OSError), one_at_a_time(self._lock, _PATIENCE):

@@ -1,184 +1,156 @@
-"""The same objective minimised directly: gradient steps on the manifold of subspaces, all images at once.
+"""The same objective minimised directly, by gradient steps on the manifold of subspaces.
 
-For every block F(U) = mean of f over the images, with UᵀU = I. The gradient along the manifold is
-R = G − U(UᵀG); a step is U := polar factor of U − τR, with a length τ after Barzilai and Borwein for each
-block. A step that would raise F is not taken and its length is cut, so F falls in every block. It serves
-kernel ISCA unchanged, on Mercer coordinates.
+For every block F(U) = mean of f over the images (Eq. 6), with UᵀU = I. The gradient along the
+manifold is R = G − U(UᵀG), with G of Eq. 7; a step is U := polar factor of U − τR, with a length τ
+after Barzilai and Borwein for each block. A step that would raise F is not taken and its length is
+cut, so F falls in every block. It serves kernel ISCA unchanged, on Mercer coordinates.
 """
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isca_gui.core.solvers.numpy_epochs import polar, slope
-from isca_gui.core.solvers.steps import (
-    CONVERGED,
-    MAX_EPOCHS,
-    STOPPED,
-    Result,
-    SolverError,
-    State,
-    Step,
-    no_model,
-)
+from isca_gui.core.progress import Cancelled
+from isca_gui.core.solvers.objective import objective_and_gradient, polar
+from isca_gui.core.solvers.steps import SolverError, State, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Generator
 
     from numpy.typing import NDArray
 
-    from isca_gui.core.parallel import Tick, Workers
+    from isca_gui.core.parallel import Workers
+    from isca_gui.core.progress import Progress
     from isca_gui.core.settings import TrainingSettings
     from isca_gui.core.solvers.problem import Problem
+    from isca_gui.core.solvers.steps import Array
 
-    Array = NDArray[np.floating[Any]]
-
-_SHORTEST, _LONGEST = 1e-6, 1e6
+_SHORTEST = 1e-6
+_LONGEST = 1e6
+# What the length of a step that was not taken is multiplied by.
 _CUT = 0.25
 
 
-@dataclass(eq=False)
-class _Descent:
-    """The blocks on their way down; each piece of work owns its slice of every array."""
+class Direct:
+    """Gradient descent in all blocks; `driver.Solver` says what the methods are for.
 
-    problem: Problem
-    u: Array
-    lengths: Array
-    energy: list[Array]
-    f: NDArray[np.float64]
-    gradient: Array
-    along: Array  # R
+    Each piece of work owns its slice of every array: `u`, the basis; `lengths`, the next step
+    lengths τ; `f`, the objective; `gradient`, G; `along`, R; and `energy`, ‖z‖² of a piece.
+    """
 
-    def look(self, index: int) -> None:
-        """Evaluate F, G and R where the blocks of a piece stand."""
-        here, z = self.problem.slices[index], self.problem.piece(index)
-        self.energy[index] = np.einsum("bnr,bnr->bn", z, z)
-        self.f[here], self.gradient[here], self.along[here] = self._evaluate(index, self.u[here])
+    def __init__(self, problem: Problem, settings: TrainingSettings, workers: Workers) -> None:
+        self._problem = problem
+        self._settings = settings
+        self._workers = workers
+        shape = (problem.count, problem.width, settings.components)
+        self._energy: list[Array] = [np.empty(0)] * len(problem.slices)
+        self._f: NDArray[np.float64] = np.empty(problem.count)
+        self._gradient: Array = np.empty(shape, problem.dtype)
+        self._along: Array = np.empty(shape, problem.dtype)
+        self._lengths: Array = np.ones(problem.count, problem.dtype)
+        self._u: Array = np.empty((0, 0, 0), problem.dtype)
 
-    def descend(self, index: int, _: int) -> None:
-        """Try one step in every block of a piece, and take it where F does not rise."""
-        here = self.problem.slices[index]
-        u, along, length = self.u[here], self.along[here], self.lengths[here]
-        tried = polar(u - length[:, None, None] * along)
-        f, gradient, turned = self._evaluate(index, tried)
-        taken = f <= self.f[here]
-        moved, change = tried - u, turned - along
-        squares = np.einsum("brp,brp->b", moved, moved)
-        product = np.abs(np.einsum("brp,brp->b", moved, change))
-        longer = np.divide(squares, product, out=2 * length, where=product > 0)
-        self.lengths[here] = np.clip(np.where(taken, longer, _CUT * length), _SHORTEST, _LONGEST)
-        for old, new in ((self.u, tried), (self.gradient, gradient), (self.along, turned)):
-            old[here][taken] = new[taken]
-        self.f[here][taken] = f[taken]
+    def start(self, state: State | None) -> Generator[Progress, bool | None, None]:
+        """Go to where another training stood, or to a random start, and evaluate it there."""
+        problem = self._problem
+        yield from problem.lay_out(self._workers, packed=False)
+        if state is None:
+            random = np.random.default_rng(self._settings.seed)
+            shape = (problem.count, problem.width, self._settings.components)
+            self._u = random.standard_normal(shape).astype(problem.dtype)
+        else:
+            self._u = state.u.copy()
+            if state.lengths is not None:
+                self._lengths = state.lengths.copy()
+
+        def evaluate(index: int, _: int) -> None:
+            here = problem.slices[index]
+            z = problem.piece(index)
+            self._energy[index] = np.einsum("bnr,bnr->bn", z, z)
+            if state is None:
+                self._u[here] = polar(self._u[here])
+            self._f[here], self._gradient[here], self._along[here] = self._evaluate(
+                index, self._u[here]
+            )
+
+        yield from self._workers.each(evaluate, len(problem.slices), 1)
+
+    def step(self, epoch: int) -> Generator[Progress, bool | None, Step]:
+        """Try one step in every block; stopped within it, stand where the step before has ended."""
+        before = (self._u.copy(), self._lengths.copy(), self._gradient.copy())
+        try:
+            yield from self._workers.each(self._descend, len(self._problem.slices), 1)
+        except Cancelled:
+            self._u, self._lengths, self._gradient = before
+            raise
+        return self._figures(epoch)
+
+    def converged(self, step: Step, before: Step) -> bool:
+        """Whether the gradient along the manifold is small."""
+        assert self._settings.tolerance is not None
+        return step.gradient < self._settings.tolerance
+
+    def basis(self) -> Array:
+        """Return a copy of U."""
+        return self._u.copy()
+
+    def state(self) -> State:
+        """Return a copy of the matrices."""
+        return self._state(self._u.copy())
+
+    def finish(self) -> State:
+        """Return the matrices when no further step will follow."""
+        return self._state(self._u)
+
+    def _state(self, u: Array) -> State:
+        # At a stationary point of ADMM the scaled multiplier J is −G/ρ; here ρ = 1.
+        return State(u, self._u.copy(), -self._gradient, lengths=self._lengths.copy())
 
     def _evaluate(self, index: int, u: Array) -> tuple[Array, Array, Array]:
-        f, gradient = slope(self.problem.piece(index), self.energy[index], u, self.problem.c)
+        """Return F, G and R of the bases of a piece."""
+        z = self._problem.piece(index)
+        f, gradient = objective_and_gradient(z, self._energy[index], u, self._problem.c)
         return f, gradient, gradient - u @ (np.swapaxes(u, 1, 2) @ gradient)
 
+    def _descend(self, index: int, _: int) -> None:
+        """Try one step in every block of a piece, and take it where F does not rise."""
+        here = self._problem.slices[index]
+        u = self._u[here]
+        along = self._along[here]
+        length = self._lengths[here]
+        tried = polar(u - length[:, None, None] * along)
+        f, gradient, turned = self._evaluate(index, tried)
+        taken = f <= self._f[here]
+        # The length after Barzilai and Borwein: ⟨s, s⟩/|⟨s, y⟩| for the move s and the change y of
+        # R.
+        move = tried - u
+        change = turned - along
+        squares = np.einsum("brp,brp->b", move, move)
+        product = np.abs(np.einsum("brp,brp->b", move, change))
+        longer = np.divide(squares, product, out=2 * length, where=product > 0)
+        self._lengths[here] = np.clip(np.where(taken, longer, _CUT * length), _SHORTEST, _LONGEST)
+        u[taken] = tried[taken]
+        along[taken] = turned[taken]
+        self._gradient[here][taken] = gradient[taken]
+        self._f[here][taken] = f[taken]
 
-def start(problem: Problem, settings: TrainingSettings) -> State:
-    """Draw a basis for every block; it is made orthonormal with the first look."""
-    random = np.random.default_rng(settings.seed)
-    u = random.standard_normal((problem.count, problem.width, settings.components)).astype(
-        problem.dtype
-    )
-    return State(u, u, u, lengths=np.ones(problem.count, u.dtype))
-
-
-def iterate(
-    problem: Problem, settings: TrainingSettings, workers: Workers, state: State | None = None,
-    due: Callable[[], bool] | None = None,
-) -> Generator[Step | Tick | State, bool | None, Result]:  # fmt: skip
-    """Descend from the start or from where another training stood; answer a report with True to stop."""
-    settings = settings.resolved()
-    assert settings.epochs is not None
-    assert settings.tolerance is not None
-    fresh = state is None
-    state = state or start(problem, settings)
-    begun = time.perf_counter() - state.seconds
-    descent = yield from _begin(problem, state, workers, fresh=fresh)
-    if descent is None:
-        if fresh:
-            raise no_model()
-        return Result(state, STOPPED, ())
-    steps: list[Step] = []
-    end, epoch, stop = MAX_EPOCHS, state.epoch, False
-    while epoch < settings.epochs:
-        kept = (descent.u.copy(), descent.lengths.copy(), descent.gradient.copy())
-        if not (yield from workers.each(descent.descend, len(problem.slices), 1)):
-            if not epoch:
-                raise no_model()
-            descent.u, descent.lengths, descent.gradient = kept
-            stop = True
-        else:
-            epoch += 1
-            step = _step(descent, epoch, time.perf_counter() - begun)
-            if settings.keep_every and epoch % settings.keep_every == 0:
-                step = replace(step, basis=descent.u.copy())
-            steps.append(step)
-            stop = bool((yield step))
-            if step.gradient < settings.tolerance:
-                end = CONVERGED
-                break
-            if due is not None and not stop and due():
-                seconds = time.perf_counter() - begun
-                stop = bool(
-                    (yield _state(descent, descent.u.copy(), epoch, seconds, step.objective))
-                )
-        if stop and epoch < settings.epochs:
-            break
-    if stop and end != CONVERGED and epoch < settings.epochs:
-        end = STOPPED
-    objective = steps[-1].objective if steps else state.objective
-    final = _state(descent, descent.u, epoch, time.perf_counter() - begun, objective)
-    return Result(final, end, tuple(steps))
-
-
-def _state(descent: _Descent, u: Array, epoch: int, seconds: float, objective: float) -> State:
-    """Give where the descent stands. At a stationary point of ADMM the scaled multiplier J is −G/ρ; ρ = 1."""
-    lengths = descent.lengths.copy()
-    return State(u, descent.u.copy(), -descent.gradient, epoch, seconds, objective, lengths)
-
-
-def _begin(
-    problem: Problem, state: State, workers: Workers, *, fresh: bool
-) -> Generator[Tick, bool | None, _Descent | None]:
-    """Evaluate the start; None if told to stop before that is done."""
-    if not (yield from problem.lay_out(workers, packed=False)):
-        return None
-    count, pieces = problem.count, len(problem.slices)
-    lengths = state.lengths if state.lengths is not None else np.ones(count, problem.dtype)
-    descent = _Descent(
-        problem, state.u.copy(), lengths.copy(), [np.empty(0)] * pieces,
-        np.empty(count), np.empty_like(state.u), np.empty_like(state.u),
-    )  # fmt: skip
-
-    def look(index: int, _: int) -> None:
-        here = problem.slices[index]
-        if fresh:
-            descent.u[here] = polar(descent.u[here])
-        descent.look(index)
-
-    finished = yield from workers.each(look, pieces, 1)
-    return descent if finished else None
-
-
-def _step(descent: _Descent, epoch: int, seconds: float) -> Step:
-    objective = float(descent.f.mean())
-    squares = np.einsum("brp,brp->b", descent.along, descent.along, dtype=np.float64)
-    gradient = float(np.sqrt(squares.mean()))
-    if not (np.isfinite(objective) and np.isfinite(gradient)):
-        single = descent.u.dtype == np.float32
-        advice = (
-            "Use float64, as precision or as type of the data" if single else "Scale the data down"
+    def _figures(self, epoch: int) -> Step:
+        objective = float(self._f.mean())
+        squares = np.einsum("brp,brp->b", self._along, self._along, dtype=np.float64)
+        gradient = float(np.sqrt(squares.mean()))
+        if not (np.isfinite(objective) and np.isfinite(gradient)):
+            advice = "Scale the data down"
+            if self._u.dtype == np.float32:
+                advice = "Use float64, as precision or as type of the data"
+            raise SolverError(f"The training diverged in iteration {epoch}. {advice}.")
+        unit = np.swapaxes(self._u, 1, 2) @ self._u
+        unit -= np.eye(self._settings.components, dtype=unit.dtype)
+        return Step(
+            epoch,
+            objective,
+            objective,
+            orthonormality=float(np.abs(unit).max()),
+            gradient=gradient,
         )
-        raise SolverError(f"The training diverged in iteration {epoch}. {advice}.")
-    unit = np.swapaxes(descent.u, 1, 2) @ descent.u - np.eye(
-        descent.u.shape[2], dtype=descent.u.dtype
-    )
-    off = float(np.abs(unit).max())
-    return Step(epoch, objective, objective, orthonormality=off, gradient=gradient, seconds=seconds)

@@ -1,75 +1,51 @@
-"""The same arithmetic in batched NumPy: for many components, and for the direct solver."""
+"""Epochs of ADMM in batched NumPy, for more components than the compiled loops are made for."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from isca_gui.core.solvers.objective import polar, reconstruction_errors
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
     from numpy.typing import NDArray
 
-    from isca_gui.core.parallel import Tick, Workers
+    from isca_gui.core.parallel import Workers
+    from isca_gui.core.progress import Progress
+    from isca_gui.core.settings import TrainingSettings
     from isca_gui.core.solvers.problem import Problem
+    from isca_gui.core.solvers.steps import Array
 
-    Array = NDArray[np.floating[Any]]
-
-
-@np.errstate(under="ignore")  # beside a length of one, 1e-40 is nothing
-def polar(matrices: Array) -> Array:
-    """Give the nearest matrices with orthonormal columns: A(AᵀA)^(−1/2), or by singular vectors."""
-    finite = np.isfinite(matrices).all(axis=(-1, -2))
-    if not finite.all():  # it has diverged, which the caller sees in the result
-        result = np.full_like(matrices, np.nan)
-        if finite.any():
-            result[finite] = polar(matrices[finite])
-        return result
-    # In float64, since AᵀA squares the condition number.
-    exact = matrices.astype(np.float64)
-    gram = np.swapaxes(exact, -1, -2) @ exact
-    values, vectors = np.linalg.eigh(gram)
-    floor = 1e-10 * values[..., -1:]  # below this share of the largest they are rounding noise
-    sound = np.all(values > floor, axis=-1)
-    roots = np.sqrt(np.where(sound[..., None], values, 1))
-    result = exact @ ((vectors / roots[..., None, :]) @ np.swapaxes(vectors, -1, -2))
-    if (
-        matrices.dtype == np.float64
-    ):  # makes up for what AᵀA has lost; float32 has no digits to show it
-        result = 1.5 * result - 0.5 * result @ (np.swapaxes(result, -1, -2) @ result)
-    if not np.all(sound):
-        left, _, right = np.linalg.svd(exact[~sound], full_matrices=False)
-        result[~sound] = left @ right
-    return np.asarray(result.astype(matrices.dtype))
-
-
-@np.errstate(
-    under="ignore"
-)  # squares of what rounding leaves may vanish: beside c they are nothing
-def errors(coordinates: Array, bases: Array, c: float) -> Array:
-    """Give f (block, image) of coordinates (block, image, r) for bases (block, r, p)."""
-    kept = np.sum(np.square(coordinates @ bases), axis=2)
-    energy = np.einsum("bnr,bnr->bn", coordinates, coordinates)
-    return np.asarray((energy - kept) / (energy + kept + c))
-
-
-def slope(coordinates: Array, energy: Array, bases: Array, c: float) -> tuple[Array, Array]:
-    """Give the mean of f over the images (block,) and its gradient (block, r, p): Eq. 7, averaged."""
-    projected = coordinates @ bases
-    kept = np.einsum("bnp,bnp->bn", projected, projected)
-    beta = energy + kept + bases.dtype.type(c)
-    f = (energy - kept) / beta
-    weight = -2 * (1 + f) / beta / coordinates.shape[1]
-    gradient = np.swapaxes(coordinates, 1, 2) @ (weight[:, :, None] * projected)
-    return f.mean(axis=1, dtype=np.float64), gradient.astype(bases.dtype, copy=False)
+    Matrices = tuple[Array, Array, Array]
 
 
 def admm_epoch(
-    data: Array, metric: Array, state: tuple[Array, Array, Array], rho: float, eta: float, c: float,
+    data: Array,
+    metric: Array,
+    state: Matrices,
+    rho: float,
+    eta: float,
+    c: float,
     stop: NDArray[np.uint8],
-) -> tuple[tuple[Array, Array, Array], Array]:  # fmt: skip
-    """Run one epoch of Eq. ADMM_update_2 over blocks; gives the new A, V, J and the mean error (block,)."""
+) -> tuple[Matrices, Array]:
+    """Run one epoch of Eq. 15 (or 23); return the new A, V and J, and the mean error (block,).
+
+    Parameters
+    ----------
+    data
+        Coordinates z (block, image, r).
+    metric
+        Υ of the update, (block, r) or anything that broadcasts to it; ones for linear ISCA.
+    state
+        A, V and J, each (block, r, p); they are left as they are.
+    rho, eta, c
+        The penalty ρ, the learning rate η and the constant of f.
+    stop
+        One flag that another thread may set; the epoch is then left at once and counts for nothing.
+    """
     a, v, j = state
     total = np.zeros(len(data))
     weights = metric[..., None]
@@ -78,11 +54,13 @@ def admm_epoch(
             break
         z = data[:, image]
         y = np.einsum("brp,br->bp", a, z)
-        energy, kept = np.sum(z * z, axis=1), np.sum(y * y, axis=1)
+        energy = np.sum(z * z, axis=1)
+        kept = np.sum(y * y, axis=1)
         beta = energy + kept + c
+        # −G of Eq. 7 is 2(1 + f)/β·z·yᵀ with y = Aᵀz.
         factor = 2 * (1 + (energy - kept) / beta) / beta
-        pull = (factor[:, None] * z)[:, :, None] * y[:, None, :]
-        a = a + eta * weights * (pull - rho * (a - v + j))
+        descent = (factor[:, None] * z)[:, :, None] * y[:, None, :]
+        a = a + eta * weights * (descent - rho * (a - v + j))
         v = polar(a + j)
         j = j + a - v
         kept = np.sum(np.square(np.einsum("brp,br->bp", a, z)), axis=1)
@@ -91,70 +69,75 @@ def admm_epoch(
 
 
 class NumpyEpochs:
-    """ADMM epochs for more components than the compiled loops are made for; same interface."""
+    """ADMM epochs with the interface of `CompiledEpochs`."""
 
-    def __init__(self, problem: Problem, components: int, *, natural: bool) -> None:
-        self._problem, self._natural = problem, natural
-        self._few = max(1, 4096 // components**2)  # blocks at a time: a stop is seen between images
+    def __init__(self, problem: Problem, settings: TrainingSettings, workers: Workers) -> None:
+        self._problem = problem
+        self._settings = settings
+        self._workers = workers
+        # So few blocks are worked on at a time that a request to stop is seen between two images.
+        self._few = max(1, 4096 // settings.components**2)
         self._before: list[Array] = []
         self._after: list[Array] = []
 
-    def load(self, state: list[Array], workers: Workers) -> Generator[Tick, bool | None, bool]:
-        """Copy the three matrices in `state`, which stay the caller's; False if stopped."""
-        self._before, self._after = (
-            [part.copy() for part in state],
-            [np.empty_like(part) for part in state],
-        )
-        return (yield from self._problem.lay_out(workers, packed=False))
+    def load(self, matrices: list[Array]) -> Generator[Progress, bool | None, None]:
+        """Copy A, V and J, each (block, coordinate, component)."""
+        self._before = [matrix.copy() for matrix in matrices]
+        self._after = [np.empty_like(matrix) for matrix in matrices]
+        yield from self._problem.lay_out(self._workers, packed=False)
 
-    def epoch(
-        self, rho: float, eta: float, workers: Workers
-    ) -> Generator[Tick, bool | None, NDArray[np.float64] | None]:
-        """Run one epoch; gives per block (5, block): error, objective, ‖A−V‖², ‖V−V'‖², |AᵀA−I|, or None."""
+    def epoch(self) -> Generator[Progress, bool | None, NDArray[np.float64]]:
+        """Run one epoch and return its figures (5, block).
+
+        They are the error, the objective, ‖A − V‖², ‖V − V before‖² and the largest |AᵀA − I|.
+        """
         figures = np.zeros((5, self._problem.count))
 
         def work(index: int, _: int) -> None:
-            here, data = self._problem.slices[index], self._problem.piece(index)
-            metric = np.ones((1, 1)) if self._natural else self._problem.metric(index)
+            data = self._problem.piece(index)
+            first = self._problem.slices[index].start
+            metric = np.ones((len(data), 1), data.dtype)
+            if self._settings.metric != "natural":
+                metric = self._problem.metric(index).astype(data.dtype)
             for low in range(0, len(data), self._few):
-                part = slice(low, low + self._few)
-                rows = slice(here.start + low, min(here.start + low + self._few, here.stop))
-                with np.errstate(all="ignore"):  # divergence shows in the figures
-                    weights = metric[part] if len(metric) > 1 else metric
-                    figures[:, rows] = self._run(data[part], weights, rows, rho, eta, workers.stop)
-                if workers.stop[0]:
+                part = slice(low, min(low + self._few, len(data)))
+                rows = slice(first + part.start, first + part.stop)
+                # A division by zero or an overflow is divergence, which shows in the figures.
+                with np.errstate(all="ignore"):
+                    figures[:, rows] = self._run(data[part], metric[part], rows)
+                if self._workers.stop[0]:
                     return
 
-        if not (yield from workers.each(work, len(self._problem.slices), 1)):
-            return None
+        yield from self._workers.each(work, len(self._problem.slices), 1)
         self._before, self._after = self._after, self._before
         return figures
 
-    def state(self) -> tuple[Array, Array, Array]:
-        """Give A, V and J, each (block, coordinate, component), as after the last whole epoch."""
-        return self._before[0].copy(), self._before[1].copy(), self._before[2].copy()
+    def matrices(self) -> Matrices:
+        """Return copies of A, V and J as after the last whole epoch."""
+        a, v, j = self._before
+        return a.copy(), v.copy(), j.copy()
 
-    def finish(self) -> tuple[Array, Array, Array]:
-        """Give the same when no further epoch will follow."""
-        return self._before[0], self._before[1], self._before[2]
+    def finish(self) -> Matrices:
+        """Return A, V and J when no further epoch will follow."""
+        a, v, j = self._before
+        return a, v, j
 
-    def _run(
-        self,
-        data: Array,
-        metric: Array,
-        rows: slice,
-        rho: float,
-        eta: float,
-        stop: NDArray[np.uint8],
-    ) -> NDArray[np.float64]:
+    def _run(self, data: Array, metric: Array, rows: slice) -> NDArray[np.float64]:
+        """Run the epoch for some blocks and return their figures (5, block)."""
+        settings = self._settings
+        assert settings.rho is not None
         c = self._problem.c
+        stop = self._workers.stop
         before = (self._before[0][rows], self._before[1][rows], self._before[2][rows])
-        (a, v, j), error = admm_epoch(data, metric.astype(data.dtype), before, rho, eta, c, stop)
-        for part, new in zip(self._after, (a, v, j), strict=True):
-            part[rows] = new
+        after, error = admm_epoch(data, metric, before, settings.rho, settings.eta, c, stop)
+        for whole, part in zip(self._after, after, strict=True):
+            whole[rows] = part
+        a, v, _ = after
+        objective = error
+        if not stop[0]:
+            objective = reconstruction_errors(data, polar(a), c).mean(axis=1)
+        primal = np.sum((a - v) ** 2, axis=(1, 2))
+        dual = np.sum((v - before[1]) ** 2, axis=(1, 2))
         unit = np.swapaxes(a, 1, 2) @ a - np.eye(a.shape[2], dtype=a.dtype)
-        objective = errors(data, polar(a), c).mean(axis=1) if not stop[0] else error
-        primal, dual = np.sum((a - v) ** 2, axis=(1, 2)), np.sum((v - before[1]) ** 2, axis=(1, 2))
-        return np.stack([error, objective, primal, dual, np.abs(unit).max(axis=(1, 2))]).astype(
-            np.float64
-        )
+        largest = np.abs(unit).max(axis=(1, 2))
+        return np.stack([error, objective, primal, dual, largest]).astype(np.float64)

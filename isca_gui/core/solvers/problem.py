@@ -1,4 +1,4 @@
-"""What the solvers work on: centred coordinates of every block of every image, whatever they come from."""
+"""What the solvers work on: centred coordinates of every block of every image."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isca_gui.core.parallel import Tick, ranges
+from isca_gui.core.parallel import ranges
 from isca_gui.core.pictures import ssim
 from isca_gui.core.pictures.blocks import BlockGrid, centre
+from isca_gui.core.progress import Cancelled, Progress
 from isca_gui.core.solvers.kernels import KernelSettings, Mercer, mercer
-from isca_gui.core.solvers.vector_width import LANES, PIECE
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -21,37 +21,54 @@ if TYPE_CHECKING:
 
     from isca_gui.core.parallel import Workers
     from isca_gui.core.settings import TrainingSettings
+    from isca_gui.core.solvers.steps import Array
 
-    Array = NDArray[np.floating[Any]]
-
-
-_KEPT = 640 * 2**20  # bytes of coordinates that stay in memory
+# Blocks that lie side by side in one vector of the compiled loops.
+LANES = 16
+# Blocks that are worked on together; results do not depend on how pieces are shared out to threads.
+PIECE = 4 * LANES
+# Bytes of coordinates that stay in memory.
+_IN_MEMORY = 640 * 2**20
 
 
 @dataclass(frozen=True, eq=False)
 class UncachedBlocks:
-    """Some blocks of the pictures, to be cut and centred again whenever they are needed."""
+    """The blocks `low` to `high` − 1 of the pictures, cut and centred anew when they are needed."""
 
     pictures: NDArray[Any]
-    blocks: tuple[BlockGrid, int, int]  # the grid, the first block and the one after the last
+    grid: BlockGrid
+    low: int
+    high: int
     dtype: str
 
     def __len__(self) -> int:
-        return self.blocks[2] - self.blocks[1]
+        return self.high - self.low
 
     def coordinates(self) -> Array:
-        """Give centred pixels (block, image, pixel)."""
-        grid, low, high = self.blocks
-        return centre(grid.split_range(self.pictures, low, high))[0].astype(self.dtype)
+        """Return centred pixels (block, image, pixel)."""
+        blocks = self.grid.split_range(self.pictures, self.low, self.high)
+        return centre(blocks)[0].astype(self.dtype)
 
 
 class Problem:
-    """Minimise Σ f over orthonormal bases, one per block: f = (‖z‖² − ‖Aᵀz‖²)/(‖z‖² + ‖Aᵀz‖² + c).
+    """Minimise Σ f over orthonormal bases A, one for each block (Eq. 8, in feature space Eq. 16).
 
-    Coordinates z are centred pixels for ISCA, Mercer coordinates for kernel ISCA, where `mercer` holds the
-    rest of the decomposition. They lie in pieces of `PIECE` blocks, each (block, image, coordinate) or, laid
-    out in lanes, (group, image, coordinate·lane) as the compiled loops want them: never in memory twice, and
-    of large problems not all of them.
+    f = (‖z‖² − ‖Aᵀz‖²)/(‖z‖² + ‖Aᵀz‖² + c). Coordinates z are centred pixels for ISCA and Mercer
+    coordinates for kernel ISCA, where `mercer` holds the rest of the decomposition. They lie in
+    pieces of `PIECE` blocks, each (block, image, coordinate) or, laid out in lanes, (group, image,
+    coordinate·lane) as the compiled loops want them: never in memory twice, and of large problems
+    not all of them.
+
+    Parameters
+    ----------
+    pieces
+        Coordinates (block, image, coordinate) that stay in memory.
+    c
+        The constant in the denominator of f.
+    mercer
+        For kernel ISCA, what is known about the kernels besides the coordinates.
+    uncached
+        The pieces that follow those in memory.
     """
 
     def __init__(
@@ -59,12 +76,14 @@ class Problem:
         pieces: list[Array],
         c: float,
         mercer: Mercer | None = None,
-        cut: Sequence[UncachedBlocks] = (),
+        uncached: Sequence[UncachedBlocks] = (),
     ) -> None:
-        self._pieces, self._packed = pieces, [False] * len(pieces)
-        self._cut = cut  # the pieces after those in memory
-        self._sizes = [*map(len, pieces), *map(len, cut)]
-        self.c, self.mercer = c, mercer
+        self._pieces = pieces
+        self._is_packed = [False] * len(pieces)
+        self._uncached = uncached
+        self._sizes = [*map(len, pieces), *map(len, uncached)]
+        self.c = c
+        self.mercer = mercer
         self.count = sum(self._sizes)
         self.images, self.width = pieces[0].shape[1:]
         self.dtype = pieces[0].dtype
@@ -81,38 +100,40 @@ class Problem:
         return [slice(low, high) for low, high in itertools.pairwise(ends)]
 
     def piece(self, index: int) -> Array:
-        """Coordinates (block, image, coordinate) of one piece."""
+        """Return the coordinates (block, image, coordinate) of one piece."""
         if index >= len(self._pieces):
-            return self._cut[index - len(self._pieces)].coordinates()
-        if self._packed[index]:
+            return self._uncached[index - len(self._pieces)].coordinates()
+        if self._is_packed[index]:
             return unpack(self._pieces[index], self._sizes[index], self.width)
         return self._pieces[index]
 
     def packed(self, index: int) -> Array:
-        """Coordinates (group, image, coordinate·lane) of one piece, after `lay_out`."""
-        return self._pieces[index] if index < len(self._pieces) else pack(self.piece(index))
+        """Return the coordinates (group, image, coordinate·lane) of one piece, after `lay_out`."""
+        if index < len(self._pieces):
+            return self._pieces[index]
+        return pack(self.piece(index))
 
     def metric(self, index: int) -> Array:
-        """Υ of a piece's update (block, coordinate); ones for linear ISCA."""
-        here = self.slices[index]
+        """Return Υ of a piece's update (block, coordinate); ones for linear ISCA."""
         if self.mercer is None:
             return np.ones((self._sizes[index], self.width), self.dtype)
-        return self.mercer.eigenvalues[here]
+        return self.mercer.eigenvalues[self.slices[index]]
 
-    def lay_out(self, workers: Workers, *, packed: bool) -> Generator[Tick, bool | None, bool]:
-        """Lay all pieces out in lanes, or in blocks again; False if told to stop on the way."""
+    def lay_out(self, workers: Workers, *, packed: bool) -> Generator[Progress, bool | None, None]:
+        """Lay all pieces out in lanes, or in blocks again."""
 
         def work(index: int, _: int) -> None:
-            piece = self._pieces[index]
-            if self._packed[index] != packed:
-                self._pieces[index] = _in_place(piece, pack(piece) if packed else self.piece(index))
-                self._packed[index] = packed
+            if self._is_packed[index] == packed:
+                return
+            wanted = pack(self._pieces[index]) if packed else self.piece(index)
+            self._pieces[index] = _in_place(self._pieces[index], wanted)
+            self._is_packed[index] = packed
 
-        return (yield from workers.each(work, len(self._pieces), 1))
+        yield from workers.each(work, len(self._pieces), 1)
 
 
 def _in_place(old: Array, new: Array) -> Array:
-    """Put an array into another one's memory where it fits, so that memory is not used twice."""
+    """Return `new` in the memory of `old` where it fits, so that memory is not used twice."""
     if old.size != new.size:
         return new
     target = old.reshape(new.shape)
@@ -121,10 +142,11 @@ def _in_place(old: Array, new: Array) -> Array:
 
 
 def pack(values: Array) -> Array:
-    """Lay (block, a, b) out as (group, a, b·lane).
+    """Return (block, a, b) laid out as (group, a, b·lane).
 
-    Missing blocks of the last group are copies of the last block: a group turns until all its lanes have
-    converged, so what fills it must not change how often, also when a training is resumed.
+    Missing blocks of the last group are copies of the last block: a group iterates until all its
+    lanes have converged, so what fills it must not change how often, also when a training is
+    resumed.
     """
     groups = -(-len(values) // LANES)
     packed = np.empty((groups, *values.shape[1:], LANES), values.dtype)
@@ -137,39 +159,52 @@ def pack(values: Array) -> Array:
 def unpack(packed: Array, count: int, width: int) -> Array:
     """Undo `pack`: (group, a, width·lane) to (block, a, width)."""
     groups, rows = packed.shape[:2]
-    blocks = (
-        packed.reshape(groups, rows, width, LANES).transpose(0, 3, 1, 2).reshape(-1, rows, width)
-    )
-    return np.ascontiguousarray(blocks[:count])
+    by_lane = packed.reshape(groups, rows, width, LANES).transpose(0, 3, 1, 2)
+    return np.ascontiguousarray(by_lane.reshape(-1, rows, width)[:count])
 
 
 def block_pieces(pictures: NDArray[Any], grid: BlockGrid) -> Iterator[NDArray[Any]]:
-    """Cut pictures (image, height, width) into blocks (block, image, pixel), `PIECE` blocks at a time."""
+    """Cut pictures (image, height, width) into blocks (block, image, pixel), a piece at a time."""
     for low, high in ranges(grid.count, PIECE):
         yield grid.split_range(pictures, low, high)
 
 
 def linear_problem(
     pictures: NDArray[Any], grid: BlockGrid, dtype: str
-) -> Generator[Tick, bool | None, Problem | None]:
-    """Make the problem of linear ISCA: every block of every image with its mean removed; None if stopped."""
-    cuts = [UncachedBlocks(pictures, (grid, *ends), dtype) for ends in ranges(grid.count, PIECE)]
-    kept = max(1, _KEPT // (PIECE * len(pictures) * grid.pixels * np.dtype(dtype).itemsize))
-    # One array for all: thousands of pieces of their own would leave as much memory unused between them.
-    whole = np.empty((sum(map(len, cuts[:kept])), len(pictures), grid.pixels), dtype)
+) -> Generator[Progress, bool | None, Problem]:
+    """Make the problem of linear ISCA: every block of every image with its mean removed."""
+    cuts = [
+        UncachedBlocks(pictures, grid, low, high, dtype) for low, high in ranges(grid.count, PIECE)
+    ]
+    bytes_each = PIECE * len(pictures) * grid.pixels * np.dtype(dtype).itemsize
+    count = max(1, _IN_MEMORY // bytes_each)
+    kept = cuts[:count]
+    # One array for all pieces: thousands of small arrays would leave as much memory unused between
+    # them.
+    whole = np.empty((sum(map(len, kept)), len(pictures), grid.pixels), dtype)
     pieces = []
-    for index, cut in enumerate(cuts[:kept]):
-        pieces.append(whole[index * PIECE : index * PIECE + len(cut)])
+    for index, cut in enumerate(kept):
+        pieces.append(whole[cut.low : cut.high])
         pieces[-1][:] = cut.coordinates()
-        if (yield Tick(index, len(cuts[:kept]))):
-            return None
-    return Problem(pieces, ssim.constant(grid.pixels), cut=cuts[kept:])
+        if (yield Progress(index, len(kept))):
+            raise Cancelled("Stopped while blocks were cut.")
+    return Problem(pieces, ssim.constant(grid.pixels), uncached=cuts[count:])
 
 
 def kernel_problem(
     pictures: NDArray[Any], grid: BlockGrid, settings: TrainingSettings, workers: Workers
-) -> Generator[Tick, bool | None, Problem | None]:
-    """Make the problem of kernel ISCA; None if it was told to stop."""
+) -> Generator[Progress, bool | None, Problem]:
+    """Make the problem of kernel ISCA: Mercer coordinates of every block of every image.
+
+    Parameters
+    ----------
+    pictures
+        Training pictures (image, height, width).
+    grid
+        How they are cut into blocks.
+    settings, workers
+        The kernel with its numbers, and the threads to prepare it on.
+    """
     kernel = kernel_settings(settings)
     parts: dict[int, Mercer] = {}
 
@@ -177,35 +212,35 @@ def kernel_problem(
         blocks = grid.split_range(pictures, low, high)
         parts[low] = mercer(blocks, kernel, settings.components, settings.precision, workers.stop)
 
-    finished = yield from workers.each(prepare, grid.count, PIECE)
-    if not finished:
-        return None
+    yield from workers.each(prepare, grid.count, PIECE)
     width = max(part.coordinates.shape[2] for part in parts.values())
     ordered = [parts.pop(low) for low in sorted(parts)]
     rest = Mercer(
-        np.empty((0, 0, width)),
-        np.concatenate([_widened(part.eigenvalues, width) for part in ordered]),
-        np.concatenate([part.self_similarity for part in ordered]),
-        np.concatenate([part.column_means for part in ordered]),
+        coordinates=np.empty((0, 0, width)),
+        eigenvalues=np.concatenate([_widened(part.eigenvalues, width) for part in ordered]),
+        self_similarity=np.concatenate([part.self_similarity for part in ordered]),
+        column_means=np.concatenate([part.column_means for part in ordered]),
     )
     pieces = []
-    for index, part in enumerate(ordered):
-        pieces.append(_widened(part.coordinates, width))
-        del part
-        ordered[index] = rest  # frees this part's coordinates
-        if (yield Tick(index, len(ordered))):
-            return None
+    for index in range(len(ordered)):
+        pieces.append(_widened(ordered[index].coordinates, width))
+        # Widened coordinates are copies; the narrow ones are freed one by one.
+        ordered[index] = rest
+        if (yield Progress(index, len(ordered))):
+            raise Cancelled("Stopped while kernels were put together.")
     return Problem(pieces, ssim.constant(grid.pixels), rest)
 
 
 def kernel_settings(settings: TrainingSettings) -> KernelSettings:
-    """Give the kernel with its numbers."""
+    """Return the kernel with its numbers."""
     gamma = settings.resolved().gamma
     assert gamma is not None
     return KernelSettings(settings.kernel, gamma, settings.coef0, settings.degree)
 
 
 def _widened(values: Array, width: int) -> Array:
-    """Fill up with zeros to `width` coordinates."""
+    """Return values (…, coordinate) filled up with zeros to `width` coordinates."""
     missing = width - values.shape[-1]
-    return np.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, missing)]) if missing else values
+    if not missing:
+        return values
+    return np.pad(values, [(0, 0)] * (values.ndim - 1) + [(0, missing)])

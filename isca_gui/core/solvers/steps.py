@@ -12,30 +12,26 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.floating[Any]]
 
-CONVERGED, MAX_EPOCHS, STOPPED = "converged", "max_epochs", "stopped"
+# How a training may end.
+CONVERGED = "converged"
+MAX_EPOCHS = "max_epochs"
+STOPPED = "stopped"
 
 
 class SolverError(Exception):
     """A training has diverged; the message names the epoch and what to lower."""
 
 
-class Cancelled(Exception):
-    """A training, or what writes a file, was stopped before there was anything to keep."""
-
-
-def no_model() -> Cancelled:
-    """Give the error of a training that was stopped within its first epoch: a random start is no model."""
-    return Cancelled("Stopped before the first epoch was done; there is no model to keep.")
-
-
 @dataclass(frozen=True)
 class Step:
-    """One epoch of ADMM, or one iteration of the direct solver. All figures are better when lower.
+    """One epoch of ADMM, or one iteration of the direct solver; lower is better for all figures.
 
-    `error` is the paper's criterion, f at the iterated U right after each update, averaged over images and
-    blocks; U is not orthonormal then, so it looks better than it is. `objective` is the average of f for the
-    orthonormalised basis. Residuals are root mean squares over the blocks: `primal` of ‖U − V‖, `dual` of
-    ρ‖V − V an epoch ago‖; `gradient` of the gradient along the manifold, known to the direct solver only.
+    `error` is the paper's criterion: f at the iterated U right after each update, averaged over
+    images and blocks. U is not orthonormal then, so it looks better than it is. `objective` is the
+    average of f for the orthonormalised basis. Residuals are root mean squares over the blocks:
+    `primal` of ‖U − V‖, `dual` of ρ‖V − V an epoch ago‖, and `gradient`, which only the direct
+    solver has, of the gradient along the manifold. `seconds` counts from the start of the
+    training.
     """
 
     epoch: int
@@ -51,7 +47,7 @@ class Step:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """All that a training needs to go on: matrices (block, coordinate, component), epochs and seconds so far.
+    """All that a training needs to be resumed: matrices (block, coordinate, component) and figures.
 
     `lengths` (block,) are the direct solver's next step lengths.
     """

@@ -1,7 +1,8 @@
-"""What was learned: U, V and J of every block put together in picture form."""
+"""What was learned: U, V and J of all blocks, put together as pictures."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,35 +19,44 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from isca_gui.viewers import view_settings as looks
+from isca_gui.viewers import view_settings
 from isca_gui.viewers.bases import drawing as bases_drawing
-from isca_gui.viewers.bases.drawing import MOST_SHOWN, ROWS, Drawing
-from isca_gui.viewers.bases.export import PaneMenu, row_thing
+from isca_gui.viewers.bases.drawing import MAX_COMPONENTS, ROWS, Drawing
 from isca_gui.viewers.canvas import layers
 from isca_gui.viewers.canvas.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
-from isca_gui.viewers.export import Exportable, plot_thing
+from isca_gui.viewers.export import Exportable, exportable_plot
 from isca_gui.viewers.plots import add_menu, line_pen, make_plot, show_histogram, style_plot
-from isca_gui.viewers.runs import run_data
-from isca_gui.viewers.viewer import LatestOnly, NextStep, Viewer, need_run, zoom_buttons
+from isca_gui.viewers.viewer import (
+    LatestOnly,
+    NextStep,
+    Viewer,
+    stale_sentence,
+    step_to_run,
+    zoom_buttons,
+)
 from isca_gui.widgets import theme
 from isca_gui.widgets.flow_layout import Flow, together
 from isca_gui.widgets.quiet_widgets import SteadyLabel
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QResizeEvent
+    from numpy.typing import NDArray
+    from PySide6.QtGui import QImage, QResizeEvent
+    from PySide6.QtWidgets import QMenu
 
     from isca_gui.core.model.model import Model
     from isca_gui.jobs.actions import Actions
     from isca_gui.jobs.runner import JobRunner
     from isca_gui.session.session import Session
 
-_CLICK = "Click a block, or Shift+arrows and Enter, to see its basis patches."
+_CHOOSE_BLOCK = "Click a block to see its basis patches, or use Shift+arrow keys and Enter."
 _TIPS = {
-    "U": "U, the subspace that is learned",
+    "U": "U, the learned subspace",
     "V": "V, the orthonormal matrix nearest to U + J",
     "J": "J, the sum of the differences between U and V",
 }
+# A grid this much wider than high has room for U, V and J in one row.
+_WIDE = 1.5
 
 
 class BasesViewer(Viewer):
@@ -63,40 +73,46 @@ class BasesViewer(Viewer):
         self._wide = True
         self.block: int | None = None
         self.canvases: dict[tuple[str, int], PictureCanvas] = {}
-        self._newest = LatestOnly(jobs, "bases", "Drawing the bases", self)
+        self._latest = LatestOnly(jobs, "bases", "Drawing the bases", self)
         self._build()
-        kept = {"component": looks.combo(self.component), "colours": looks.combo(self.colours)}
-        self.looks.keep(**kept, shared=looks.button(self.shared), view=looks.view(self._first.view))
+        self.view_settings.register(
+            component=view_settings.combo(self.component),
+            colours=view_settings.combo(self.colours),
+            shared=view_settings.checked(self.shared),
+            view=view_settings.visible_part(self._first.view),
+        )
         session.run_selected.connect(self.mark_dirty)
         session.dataset_changed.connect(self.mark_dirty)
         session.reference_changed.connect(self.mark_dirty)
         session.stale_changed.connect(self._show_hints)
 
     def missing_step(self) -> NextStep | None:
-        """Need a trained model."""
-        return need_run(self.session, self._actions)
+        """Return the step to a trained model."""
+        return step_to_run(self.session, self._actions)
 
     def redraw(self) -> None:
         """Show the selected run."""
         run = self.session.run
         if run is None or run.model is self._model:
             return
-        fresh = self._model is None or self._model.grid != run.model.grid
+        other_grid = self._model is None or self._model.grid != run.model.grid
         self._model = run.model
         self._first.view.stride = run.model.grid.side
-        self._newest.forget()
-        if fresh:
-            self.block = self._first.view.chosen = None
-        kernel = run.model.kernel is not None
-        self._pages.setCurrentIndex(1 if kernel else 0)
-        if kernel:
+        self._latest.discard()
+        # A block's number means another place in another grid.
+        if other_grid:
+            self.block = None
+            self._first.view.chosen = None
+        if run.model.kernel is not None:
+            self._pages.setCurrentIndex(1)
             self._show_spectrum(run.model)
             return
+        self._pages.setCurrentIndex(0)
         self._fill_components(run.model.state.u.shape[2])
         self._draw()
 
     def restyle(self) -> None:
-        """Take the theme's colours."""
+        """Apply the colours of the theme to the plots."""
         for plot in (self.histogram, self.spectrum):
             style_plot(plot)
         if self._drawing is not None:
@@ -104,30 +120,18 @@ class BasesViewer(Viewer):
         if self._model is not None and self._model.kernel is not None:
             self._show_spectrum(self._model)
 
-    # --- building ---------------------------------------------------------------------------------------
+    # --- building ---------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        self.component = _combo("Component", "Which component to show, or all of them", self)
-        self.colours = _combo(
-            "Colour map", "Colours of the symmetric scale; zero is in the middle", self
-        )
-        self.colours.addItems(list(layers.DIVERGING))
-        self.shared = QCheckBox("One scale for all", self)
-        self.shared.setChecked(True)
-        self.shared.setAccessibleName("One scale for U, V and J")
-        self.shared.setToolTip(
-            "Off: J, or U and V, are seen in full contrast even if they are much smaller"
-        )
-        self.component.currentIndexChanged.connect(self._draw)
-        self.colours.currentIndexChanged.connect(self._draw)
-        self.shared.toggled.connect(self._draw)
+        self._make_controls()
         self._grid_box = QWidget(self)
         self._grid = QGridLayout(self._grid_box)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(4)
         self.bars = {row: ColourBar(f"Scale of {row}", self._grid_box) for row in ROWS}
-        self.hints, self.readout = QLabel(self), SteadyLabel(self)
+        self.hints = QLabel(self)
         self.hints.setWordWrap(True)
+        self.readout = SteadyLabel(self)
         pictures = QWidget(self)
         column = QVBoxLayout(pictures)
         column.setContentsMargins(0, 0, 0, 0)
@@ -139,7 +143,8 @@ class BasesViewer(Viewer):
         splitter.addWidget(self._side())
         splitter.setStretchFactor(0, 1)
         splitter.setSizes([740, 240])
-        self._first = PictureCanvas("U", self._grid_box)  # the one all others are linked to
+        # All other canvases are linked to the first one.
+        self._first = PictureCanvas("U", self._grid_box)
         shown = QWidget(self)
         layout = QVBoxLayout(shown)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -153,6 +158,22 @@ class BasesViewer(Viewer):
         outer.addWidget(self._pages)
         self._first.view.cursor_changed.connect(self._on_cursor_changed)
 
+    def _make_controls(self) -> None:
+        self.component = _combo("Component", "Which component to show, or all of them", self)
+        self.colours = _combo(
+            "Colour map", "Colours of the symmetric scale; zero is in the middle", self
+        )
+        self.colours.addItems(list(layers.DIVERGING))
+        self.shared = QCheckBox("One scale for all", self)
+        self.shared.setChecked(True)
+        self.shared.setAccessibleName("One scale for U, V and J")
+        self.shared.setToolTip(
+            "Turn off to see each of U, V and J in full contrast, however small its values"
+        )
+        self.component.currentIndexChanged.connect(self._draw)
+        self.colours.currentIndexChanged.connect(self._draw)
+        self.shared.toggled.connect(self._draw)
+
     def _controls(self) -> Flow:
         row = Flow()
         for text, widget in (("Component", self.component), ("Colours", self.colours)):
@@ -162,29 +183,46 @@ class BasesViewer(Viewer):
         row.addWidget(self.shared)
         row.push()
         row.addWidget(zoom_buttons(self._first, self))
-        things = [row_thing(row_, lambda: self.canvases) for row_ in ROWS]
-        patches = Exportable("basis patches", "patches of the block", image=self.patches.composed)
-        row.addWidget(
-            self.exporter.button(*things, patches, plot_thing("histogram", self.histogram.plotItem))
-        )
+        rows = [self._exportable_row(name) for name in ROWS]
+        row.addWidget(self.exporter.button(*rows, self._patches_item, self._histogram_item))
         return row
+
+    def _exportable_row(self, row: str) -> Exportable:
+        """Return the first component shown in a row, whichever that is when it is saved."""
+
+        def first() -> tuple[int, PictureCanvas] | None:
+            shown = self.canvases.items()
+            return next(((number, pane) for (each, number), pane in shown if each == row), None)
+
+        def image() -> QImage | None:
+            found = first()
+            return found[1].composed() if found is not None else None
+
+        def component() -> str:
+            found = first()
+            return f"component {found[0] + 1}" if found is not None else ""
+
+        return Exportable(f"basis {row}", row, image=image, which=component)
+
+    def _pane_menu(self, canvas: PictureCanvas, name: str) -> QMenu:
+        return self.exporter.menu(Exportable(name, image=canvas.composed))
 
     def _side(self) -> QWidget:
         side = QWidget(self)
         column = QVBoxLayout(side)
         column.setContentsMargins(0, 0, 0, 0)
-        self.block_text = QLabel(_CLICK, self)
+        self.block_text = QLabel(_CHOOSE_BLOCK, self)
         self.block_text.setWordWrap(True)
         self.patches = PictureCanvas("Basis patches of the chosen block", self)
-        thing = Exportable("basis patches", "patches of the block", image=self.patches.composed)
-        self.patches.menu = lambda: self.exporter.menu(thing)
+        self._patches_item = Exportable(
+            "basis patches", "patches of the block", image=self.patches.composed
+        )
+        self.patches.menu = lambda: self.exporter.menu(self._patches_item)
         self.histogram = make_plot("Histogram of the values of U, V and J", self, "count", "value")
         self.histogram.addLegend(offset=(-5, 1), colCount=3, labelTextColor=theme.shades().text)
         self.histogram.setMouseEnabled(False, False)
-        add_menu(
-            self.histogram,
-            lambda: self.exporter.menu(plot_thing("histogram", self.histogram.plotItem)),
-        )
+        self._histogram_item = exportable_plot("histogram", self.histogram.plotItem)
+        add_menu(self.histogram, lambda: self.exporter.menu(self._histogram_item))
         column.addWidget(self.block_text)
         column.addWidget(self.patches, 1)
         column.addWidget(self.histogram, 1)
@@ -196,15 +234,17 @@ class BasesViewer(Viewer):
         self.reason = QLabel(self)
         self.reason.setWordWrap(True)
         self.spectrum = make_plot(
-            "Eigenvalues of the centred kernel matrix, mean over the blocks", self,
-            "eigenvalue, mean over the blocks", "place",
-        )  # fmt: skip
+            "Eigenvalues of the centred kernel matrix, averaged over the blocks",
+            self,
+            left="eigenvalue, averaged over the blocks",
+            bottom="number of the eigenvalue",
+        )
         self.spectrum.setLogMode(y=True)
-        thing = plot_thing("kernel spectrum", self.spectrum.plotItem)
-        add_menu(self.spectrum, lambda: self.exporter.menu(thing))
+        item = exportable_plot("kernel spectrum", self.spectrum.plotItem)
+        add_menu(self.spectrum, lambda: self.exporter.menu(item))
         top = QHBoxLayout()
         top.addWidget(self.reason, 1)
-        top.addWidget(self.exporter.button(thing), alignment=Qt.AlignmentFlag.AlignTop)
+        top.addWidget(self.exporter.button(item), alignment=Qt.AlignmentFlag.AlignTop)
         column.addLayout(top)
         column.addWidget(self.spectrum, 1)
         return page
@@ -218,44 +258,52 @@ class BasesViewer(Viewer):
             self.component.setCurrentIndex(0)
             self.component.blockSignals(False)
 
-    # --- drawing ----------------------------------------------------------------------------------------
+    # --- drawing ----------------------------------------------------------------------------------
 
     def _draw(self, *_: object) -> None:
         model = self._model
         if model is None or model.kernel is not None:
             return
-        total, chosen = model.state.u.shape[2], self.component.currentIndex()
-        every = tuple(range(min(total, MOST_SHOWN)))
-        components = every if chosen >= total or chosen < 0 else (chosen,)
-        table, shared = layers.DIVERGING[self.colours.currentText()], self.shared.isChecked()
-        self._newest.ask(
+        total = model.state.u.shape[2]
+        chosen = self.component.currentIndex()
+        # The line after the last component stands for all of them.
+        components: tuple[int, ...] = (chosen,)
+        if not 0 <= chosen < total:
+            components = tuple(range(min(total, MAX_COMPONENTS)))
+        table = self._colour_table()
+        shared = self.shared.isChecked()
+        self._latest.submit(
             lambda: bases_drawing.draw(model, components, table, shared), self._on_drawn
         )
+
+    def _colour_table(self) -> NDArray[np.uint8]:
+        return layers.DIVERGING[self.colours.currentText()]
 
     def _on_drawn(self, drawing: Drawing) -> None:
         before = self._drawing.components if self._drawing else None
         self._drawing = drawing
         if before != drawing.components:
             self._arrange(drawing.components)
-        table = layers.DIVERGING[self.colours.currentText()]
         for (row, component), canvas in self.canvases.items():
             canvas.set_layer(drawing.layers[row, component])
         self._place()
         for row, bar in self.bars.items():
-            bar.set_scale(table, -drawing.limits[row], drawing.limits[row])
+            bar.set_scale(self._colour_table(), -drawing.limits[row], drawing.limits[row])
         self._show_hints()
         self._show_histogram(drawing)
         self._show_block()
 
     def _show_hints(self) -> None:
-        run, model, drawing = self.session.run, self._model, self._drawing
-        if drawing is None or model is None:
+        run = self.session.run
+        drawing = self._drawing
+        if drawing is None or self._model is None:
             return
-        parts, total = [drawing.hints], model.state.u.shape[2]
-        if total > len(drawing.components) == MOST_SHOWN:
-            parts.append(f"The first {MOST_SHOWN} of {total} components are shown.")
+        parts = [drawing.hints]
+        total = self._model.state.u.shape[2]
+        if total > len(drawing.components) == MAX_COMPONENTS:
+            parts.append(f"The first {MAX_COMPONENTS} of {total} components are shown.")
         if run is not None and run.stale:
-            parts.append(run_data.sentence(self.session, run))
+            parts.append(stale_sentence(self.session, run))
         self.hints.setText("  ".join(parts))
 
     def _arrange(self, components: tuple[int, ...]) -> None:
@@ -267,41 +315,41 @@ class BasesViewer(Viewer):
         self.canvases = {}
         for row in ROWS:
             for component in components:
-                canvas = (
-                    self._first
-                    if not self.canvases
-                    else PictureCanvas(row, self._grid_box, self._first.view)
-                )
+                canvas = self._first
+                if self.canvases:
+                    canvas = PictureCanvas(row, self._grid_box, self._first.view)
                 canvas.setToolTip(
-                    f"{_TIPS[row]}, component {component + 1}. Click a block for its patches; "
-                    "by keys: Shift+arrows, then Enter."
+                    f"{_TIPS[row]}, component {component + 1}. Click a block to see its patches, "
+                    "or use Shift+arrow keys and Enter."
                 )
                 canvas.set_caption(f"{row}  {component + 1}")
                 canvas.setMinimumSize(56, 56)
+                # The first canvas is used again and must not be connected twice.
                 if canvas.menu is None:
                     canvas.clicked.connect(self._on_clicked)
-                canvas.menu = PaneMenu(self.exporter, canvas, f"basis {row} {component + 1}")
+                name = f"basis {row} {component + 1}"
+                canvas.menu = partial(self._pane_menu, canvas, name)
                 self.canvases[row, component] = canvas
         self._place()
         self.panes_made.emit()
 
     def _place(self) -> None:
-        """Lay the panes out: U, V and J in rows for several components, as room is for one."""
-        box = self._grid_box
-        self._wide = box.width() > 1.5 * box.height()
-        shared, components = (
-            self.shared.isChecked(),
-            list(dict.fromkeys(c for _, c in self.canvases)),
-        )
+        """Lay the panes out: in rows U, V and J, or as one component fits best."""
+        self._wide = self._is_wide()
+        shared = self.shared.isChecked()
+        components = list(dict.fromkeys(component for _, component in self.canvases))
         for widget in (*self.canvases.values(), *self.bars.values()):
             self._grid.removeWidget(widget)
         for column in range(self._grid.columnCount()):
             self._grid.setColumnStretch(column, 0)
         for number, row in enumerate(ROWS):
+            # Every second column is left to the colour bars.
             for column, component in enumerate(components):
                 place = (number, 2 * column)
-                if len(components) == 1:
-                    place = (0, 2 * number) if self._wide else (number // 2, 2 * (number % 2))
+                if len(components) == 1 and self._wide:
+                    place = (0, 2 * number)
+                elif len(components) == 1:
+                    place = (number // 2, 2 * (number % 2))
                 self._grid.addWidget(self.canvases[row, component], *place)
                 self._grid.setColumnStretch(place[1], 1)
             if not shared:
@@ -313,29 +361,33 @@ class BasesViewer(Viewer):
             canvas.show()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Lay one component out as room is."""
+        """Lay the panes out for the new proportions."""
         super().resizeEvent(event)
-        if self.canvases and self._wide != (self._grid_box.width() > 1.5 * self._grid_box.height()):
+        if self.canvases and self._wide != self._is_wide():
             self._place()
+
+    def _is_wide(self) -> bool:
+        return self._grid_box.width() > _WIDE * self._grid_box.height()
 
     def _show_histogram(self, drawing: Drawing) -> None:
         show_histogram(self.histogram, drawing.centres, {row: drawing.counts[row] for row in ROWS})
 
     def _show_block(self) -> None:
-        model, drawing = self._model, self._drawing
+        model = self._model
+        drawing = self._drawing
         if self.block is None or model is None or drawing is None or model.kernel is not None:
             for canvas in self.canvases.values():
                 canvas.set_highlight(None)
             self.patches.set_layer(None)
-            self.block_text.setText(_CLICK)
+            self.block_text.setText(_CHOOSE_BLOCK)
             return
         place = model.grid.rectangle(self.block)
         for canvas in self.canvases.values():
             canvas.set_highlight(place)
-        table = layers.DIVERGING[self.colours.currentText()]
-        self.patches.set_layer(bases_drawing.patches(model, self.block, table, drawing.limits))
+        patches = bases_drawing.patches(model, self.block, self._colour_table(), drawing.limits)
+        self.patches.set_layer(patches)
         self.block_text.setText(
-            f"Block at x {place.left}, y {place.top}: rows U, V, J; columns are the components."
+            f"Block at x {place.left}, y {place.top}: rows U, V and J, one column per component."
         )
 
     def _show_spectrum(self, model: Model) -> None:
@@ -348,37 +400,37 @@ class BasesViewer(Viewer):
         kept = min(model.state.u.shape[2], len(values))
         share = values[:kept].sum() / max(values.sum(), 1e-30)
         self.reason.setText(
-            "A kernel model has no pictures of its bases: its variables have one number per training "
-            "picture and none per pixel. Train ISCA or PCA to see pictures.\n"
-            "Below, the spectrum of the kernel matrix "
-            f"instead: {len(values)} eigenvalues above zero; the first {kept} hold {share:.0%} of the total."
+            "The bases of a kernel model cannot be shown as pictures: they have one number per "
+            "training picture and none per pixel. Train ISCA or PCA to see pictures.\n"
+            f"Below is the spectrum of the kernel matrix instead: {len(values)} positive "
+            f"eigenvalues; the first {kept} hold {share:.0%} of the total."
         )
 
-    # --- what happens -----------------------------------------------------------------------------------
+    # --- what happens -----------------------------------------------------------------------------
 
     def choose_block(self, block: int) -> None:
         """Show the patches of a block."""
         self.block = block
         if self._model is not None:
             place = self._model.grid.rectangle(block)
-            self._first.view.chosen = (
-                (place.top + place.bottom) // 2,
-                (place.left + place.right) // 2,
-            )
+            row = (place.top + place.bottom) // 2
+            column = (place.left + place.right) // 2
+            self._first.view.chosen = (row, column)
         self._show_block()
 
     def _on_clicked(self, row: int, column: int) -> None:
-        grid = self._model.grid if self._model is not None else None
-        if (
-            grid is not None and row < grid.height and column < grid.width
-        ):  # else another run is still drawn
+        if self._model is None:
+            return
+        # While the pictures of a larger run are still shown, a click may lie outside this one.
+        grid = self._model.grid
+        if row < grid.height and column < grid.width:
             self.choose_block(grid.index_at(row, column))
 
     def _on_cursor_changed(self, place: tuple[int, int] | None) -> None:
         if place is None or self._drawing is None or not self.canvases:
             self.readout.setText(" ")
             return
-        values: dict[str, list[str]] = {}  # of each row, in the order of its panes
+        values: dict[str, list[str]] = {}
         for (row, _), canvas in self.canvases.items():
             if canvas.layer is not None:
                 values.setdefault(row, []).append(canvas.layer.text_at(*place))

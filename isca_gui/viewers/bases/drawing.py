@@ -1,4 +1,7 @@
-"""What a model learned, as pictures: U, V and J through one symmetric scale. May be called in any thread."""
+"""What a model learned, as pictures: U, V and J on a symmetric scale.
+
+All functions of this module may be called in any thread.
+"""
 
 from __future__ import annotations
 
@@ -15,27 +18,41 @@ if TYPE_CHECKING:
     from isca_gui.core.model.model import Model
 
 ROWS = ("U", "V", "J")
-MOST_SHOWN = 16  # components in the gallery
+# How many components are shown at once.
+MAX_COMPONENTS = 16
 _BINS = 101
-_GAP = 1  # pixels between patches
+# Pixels between two patches.
+_GAP = 1
 
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """The pictures of some components in rows U, V, J, with the largest magnitude of each row's scale."""
+    """The pictures of some components of U, V and J, by row and component."""
 
     components: tuple[int, ...]
     layers: dict[tuple[str, int], Layer]
-    limits: dict[str, float]
-    centres: NDArray[np.float64]
-    counts: dict[str, NDArray[np.int64]]
+    limits: dict[str, float]  # largest magnitude on the scale of each row
+    centres: NDArray[np.float64]  # of the histogram's bins
+    counts: dict[str, NDArray[np.int64]]  # in the bins, for each row
     hints: str
 
 
 def draw(
     model: Model, components: tuple[int, ...], table: NDArray[np.uint8], shared: bool
 ) -> Drawing:
-    """Draw some components; one scale for all rows, or one for each."""
+    """Draw some components.
+
+    Parameters
+    ----------
+    model
+        A model without a kernel.
+    components
+        Which components, counted from zero.
+    table
+        256 colours from the lowest to the highest value, shape (256, 3).
+    shared
+        Whether U, V and J share one scale.
+    """
     matrices = matrices_of(model)
     limits = {row: _limit(matrix[:, :, components]) for row, matrix in matrices.items()}
     if shared:
@@ -54,34 +71,48 @@ def draw(
 
 
 def hints(model: Model) -> str:
-    """Say what to look for, with the numbers that go with it."""
+    """Return what to look for, with the numbers that go with it."""
     u, v, j = (matrix.astype(np.float64) for matrix in matrices_of(model).values())
-    method, solver = model.settings.method, model.settings.solver
-    if method == "random":
+    if model.settings.method == "random":
+        return "A random subspace: U shows nothing but noise. V equals U, and J is zero."
+    if model.settings.method == "pca":
         return (
-            "A random subspace: there is nothing to see in U but noise. V is the same, J is zero."
+            "The directions of largest variance of every block. PCA has no V and J: here V equals "
+            "U, and J is zero."
         )
-    if method == "pca":
-        return "The directions of largest variance of every block. PCA has no V and J: V is U here, J is zero."
-    if solver == "direct":
+    if model.settings.solver == "direct":
         return (
-            "The direct solver keeps U orthonormal, so V is the same as U; J shows where the objective would "
-            f"still fall: mean {np.abs(j).mean():.2g}."
+            "The direct solver keeps U orthonormal, so V equals U. J shows where the objective "
+            f"would still decrease: mean magnitude {np.abs(j).mean():.2g}."
         )
-    off = float(np.abs(u - v).mean())
-    share = off / max(float(np.abs(v).mean()), 1e-12)
-    alike = "they do" if share < 0.1 else "train longer for that"
+    difference = float(np.abs(u - v).mean())
+    share = difference / max(float(np.abs(v).mean()), 1e-12)
+    advice = "they do" if share < 0.1 else "train longer"
     return (
-        f"U and V should look alike: mean difference {off:.2g}, {share:.0%} of V's mean magnitude; {alike}.  "
-        f"J sums up their differences; it shows edges: mean magnitude {np.abs(j).mean():.2g}."
+        f"U and V should look alike: their mean difference is {difference:.2g}, {share:.0%} of V's "
+        f"mean magnitude ({advice}).  "
+        "J accumulates their differences and shows edges: mean magnitude "
+        f"{np.abs(j).mean():.2g}."
     )
 
 
 def patches(model: Model, block: int, table: NDArray[np.uint8], limits: dict[str, float]) -> Layer:
-    """Draw the patches of one block beside each other: rows U, V, J, a column per component."""
+    """Draw the patches of one block: rows U, V and J, one column for each component.
+
+    Parameters
+    ----------
+    model
+        A model without a kernel.
+    block
+        The number of the block.
+    table
+        256 colours from the lowest to the highest value, shape (256, 3).
+    limits
+        The largest magnitude on the scale of each row.
+    """
     side = model.grid.side
     matrices = matrices_of(model)
-    components = min(matrices["U"].shape[2], MOST_SHOWN)
+    components = min(matrices["U"].shape[2], MAX_COMPONENTS)
     pitch = side + _GAP
     values = np.full((3 * pitch - _GAP, components * pitch - _GAP), np.nan, np.float32)
     scaled = values.copy()
@@ -89,35 +120,38 @@ def patches(model: Model, block: int, table: NDArray[np.uint8], limits: dict[str
         for column in range(components):
             patch = matrices[name][block, :, column].reshape(side, side)
             here = np.s_[row * pitch : row * pitch + side, column * pitch : column * pitch + side]
-            values[here], scaled[here] = patch, patch / max(limits[name], 1e-12)
+            values[here] = patch
+            scaled[here] = patch / max(limits[name], 1e-12)
     layer = coloured_layer(scaled, table, -1.0, 1.0)
     image = layer.image.convertToFormat(layer.image.Format.Format_ARGB32)
+    # The gaps between the patches are transparent.
     for row, column in np.argwhere(np.isnan(values)):
-        image.setPixel(int(column), int(row), 0)  # see-through between the patches
+        image.setPixel(int(column), int(row), 0)
     return Layer(image, values, 1.0, "{:+.4f}")
 
 
 def spectrum(model: Model) -> NDArray[np.float64]:
-    """Give the eigenvalues of the kernel matrices, mean over the blocks, largest first."""
+    """Return the eigenvalues of the kernel matrices, averaged over the blocks, largest first."""
     assert model.kernel is not None
     mean = np.asarray(model.kernel.eigenvalues, np.float64).mean(axis=0)
     return np.sort(mean)[::-1]
 
 
 def matrices_of(model: Model) -> dict[str, NDArray[Any]]:
-    """Give U, V and J (block, q, p)."""
+    """Return U, V and J, each of shape (blocks, q, p)."""
     return {"U": model.state.u, "V": model.state.v, "J": model.state.j}
 
 
 def _histogram(values: NDArray[Any], widest: float) -> NDArray[np.int64]:
-    """Count values in even bins from −widest to widest; what lies outside is left out."""
+    """Count values in equal bins from −widest to widest; what lies outside is left out."""
     places = ((values.ravel() + widest) * (_BINS / (2 * widest))).astype(np.int32)
     inside = places[(places >= 0) & (places < _BINS)]
     return np.bincount(inside, minlength=_BINS)
 
 
 def _limit(values: NDArray[Any]) -> float:
-    """Give the magnitude below which nearly all values lie; single outliers must not fade out the rest."""
+    """Return the magnitude below which nearly all values lie: outliers would fade the rest."""
     magnitudes = np.abs(values).ravel()
+    # A sample of the values is enough for the quantile, and much quicker to sort.
     part = magnitudes[:: max(1, magnitudes.size // 200_000)]
     return float(np.quantile(part, 0.998)) or 1e-6

@@ -1,1 +1,1 @@
-"""Picture panes: drawing, zooming, linking and the keys they answer."""
+"""Canvases for pictures: drawing, zooming, linking, and the keys they answer."""

@@ -1,4 +1,4 @@
-"""What keys do in a picture: zoom, move, point at pixels or blocks, choose, move the divider."""
+"""The keys of a picture: zoom, move, point at pixels or blocks, choose, move the divider."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ _ARROWS = {
     Qt.Key.Key_Up: (0, -1),
     Qt.Key.Key_Down: (0, 1),
 }
-_MOVE = 40  # pixels of the screen
-_DIVIDER = 0.02  # of the width
-_SHIFT, _CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
+# How far an arrow key moves the picture, in logical pixels of the screen.
+_MOVE = 40
+# How far it moves the divider, as a share of the width.
+_DIVIDER = 0.02
+_SHIFT = Qt.KeyboardModifier.ShiftModifier
+_CONTROL = Qt.KeyboardModifier.ControlModifier
 
 
 def press(canvas: PictureCanvas, event: QKeyEvent) -> bool:
-    """Do what a key asks for, and tell whether it asks for something here."""
-    key, held = event.key(), event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-    across, down = _ARROWS.get(key, (0, 0))  # type: ignore[call-overload]
+    """Do what a key means here; return whether it means anything."""
+    key = event.key()
+    # Qt marks the digits of the keypad, and on macOS the arrows, with a modifier of their own.
+    held = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
     if canvas.layer is None:
         return False
-    if held == _CONTROL and across and canvas.divided:
-        canvas.move_divider(canvas.divider + across * _DIVIDER)
-    elif held & ~_SHIFT:
+    if key in _ARROWS:
+        return _press_arrow(canvas, held, *_ARROWS[key])  # type: ignore[index]
+    if held & ~_SHIFT:
         return False
-    elif held and (across or down):
-        _point(canvas, across, down)
-    elif across or down:
-        canvas.move_by(across * _MOVE, down * _MOVE)
-    elif key == Qt.Key.Key_F:
+    if key == Qt.Key.Key_F:
         canvas.fit()
     elif key in _ZOOMS:
         _zoom(canvas, _ZOOMS[key])  # type: ignore[index]
@@ -56,34 +56,50 @@ def press(canvas: PictureCanvas, event: QKeyEvent) -> bool:
     return True
 
 
+def _press_arrow(canvas: PictureCanvas, held: Qt.KeyboardModifier, across: int, down: int) -> bool:
+    if held == _CONTROL and across and canvas.divided:
+        canvas.move_divider(canvas.divider + across * _DIVIDER)
+    elif held == _SHIFT:
+        _point(canvas, across, down)
+    elif not held:
+        canvas.move_by(across * _MOVE, down * _MOVE)
+    else:
+        return False
+    return True
+
+
 def _zoom(canvas: PictureCanvas, zoom: float) -> None:
-    """Zoom about what keys point at, if they do, and else about the middle."""
-    here = canvas.view.cursor if canvas.view.by_keys else None
-    canvas.set_zoom(zoom, None if here is None else canvas.point_of(*here))
-    if here is not None:
-        canvas.bring_in_sight(*here)
+    """Zoom at the pixel that the keys point at, or else at the middle."""
+    here = canvas.view.cursor
+    if here is None or not canvas.view.by_keys:
+        canvas.set_zoom(zoom)
+        return
+    canvas.set_zoom(zoom, canvas.pixel_centre(*here))
+    canvas.bring_into_view(*here)
 
 
 def _point(canvas: PictureCanvas, across: int, down: int) -> None:
-    """Point at the next pixel or block; at first, at the last one pointed at or what is in the middle."""
+    """Point at the next pixel or block, starting at the last one, or else in the middle."""
     assert canvas.layer is not None
     width, height = canvas.layer.size
-    here, stride = canvas.view.cursor, canvas.view.stride
+    here = canvas.view.cursor
+    stride = canvas.view.stride
     if here is None:
         middle = canvas.pixel_at(QPointF(canvas.width() / 2, canvas.height() / 2))
-        row, column = _last(canvas) or middle or (height // 2, width // 2)
+        row, column = _start(canvas) or middle or (height // 2, width // 2)
     else:
         row = (here[0] // stride + down) * stride + stride // 2
         column = (here[1] // stride + across) * stride + stride // 2
-    row, column = min(max(row, 0), height - 1), min(max(column, 0), width - 1)
+    row = min(max(row, 0), height - 1)
+    column = min(max(column, 0), width - 1)
     canvas.point_at((row, column), by_keys=True)
-    canvas.bring_in_sight(row, column)
+    canvas.bring_into_view(row, column)
 
 
-def _last(canvas: PictureCanvas) -> tuple[int, int] | None:
-    """Give what is chosen or was pointed at last, if it is in this picture."""
-    last, layer = canvas.view.chosen or canvas.view.last, canvas.layer
-    if last is None or layer is None:
+def _start(canvas: PictureCanvas) -> tuple[int, int] | None:
+    """Return the pixel chosen or pointed at last, if it lies in this picture."""
+    start = canvas.view.chosen or canvas.view.last
+    if start is None or canvas.layer is None:
         return None
-    width, height = layer.size
-    return last if last[0] < height and last[1] < width else None
+    width, height = canvas.layer.size
+    return start if start[0] < height and start[1] < width else None

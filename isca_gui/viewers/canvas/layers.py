@@ -1,6 +1,6 @@
 """Arrays as pictures on the screen: grey, through a colour map, or with their own colours.
 
-All functions here may be called in any thread.
+All functions of this module may be called in any thread.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     Picture = NDArray[np.floating[Any]]
     Pixels = NDArray[np.uint8]
 
-# Diverging maps, zero in their middle; the first and last are dark enough for small values to be seen.
+# Diverging maps with zero in the middle. Their ends are far enough from the middle in lightness for
+# small values to be seen.
 DIVERGING = {
     "Blue – white – red": colours("053061 2166ac 4393c3 92c5de f7f7f7 f4a582 d6604d b2182b 67001f"),
     "Green – white – violet": colours(
@@ -32,17 +33,18 @@ DIVERGING = {
     ),
     "Grey": colours("000000 404040 808080 bfbfbf ffffff"),
 }
-SIMILARITY = colours("000004 1d1147 51127c 832681 b73779 e75263 fc8961 fec488 fcfdbf")  # magma
+# The colour map magma.
+SIMILARITY = colours("000004 1d1147 51127c 832681 b73779 e75263 fc8961 fec488 fcfdbf")
 
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """A picture on the screen and the values behind it, times `factor` in the readout."""
+    """A picture on the screen and the values behind it, which are shown multiplied by `factor`."""
 
     image: QImage
     values: NDArray[Any]
     factor: float = 255.0
-    form: str = "{:.1f}"
+    number_format: str = "{:.1f}"
 
     @property
     def size(self) -> tuple[int, int]:
@@ -50,13 +52,15 @@ class Layer:
         return self.image.width(), self.image.height()
 
     def text_at(self, row: int, column: int) -> str:
-        """Give the value of a pixel in words; empty outside and where there is none."""
+        """Return the value of a pixel as text; empty outside the picture or without a value."""
         if not (0 <= row < self.values.shape[0] and 0 <= column < self.values.shape[1]):
             return ""
         value = self.values[row, column]
         if np.ndim(value):
             return str(value)
-        return self.form.format(float(value) * self.factor) if np.isfinite(value) else ""
+        if not np.isfinite(value):
+            return ""
+        return self.number_format.format(float(value) * self.factor)
 
 
 def grey_layer(picture: Picture) -> Layer:
@@ -69,27 +73,39 @@ def coloured_layer(
     table: Pixels,
     low: float,
     high: float,
-    form: str = "{:+.4f}",
+    number_format: str = "{:+.4f}",
     factor: float = 1.0,
 ) -> Layer:
-    """Show values from `low` to `high` through a table of 256 colours."""
+    """Show values through a table of colours.
+
+    Parameters
+    ----------
+    values
+        What to show, shape (height, width).
+    table
+        256 colours from `low` to `high`, shape (256, 3).
+    low, high
+        The ends of the scale; what lies outside has the colour of the nearer end.
+    number_format, factor
+        How the values are written, and what they are multiplied by before.
+    """
     indices = _bytes((values - low) / max(high - low, 1e-12))
     height, width = indices.shape
     image = QImage(indices.data, width, height, width, QImage.Format.Format_Indexed8)
     image.setColorTable([0xFF000000 | int(r) << 16 | int(g) << 8 | int(b) for r, g, b in table])
-    return Layer(image.convertToFormat(QImage.Format.Format_RGB32), values, factor, form)
+    return Layer(image.convertToFormat(QImage.Format.Format_RGB32), values, factor, number_format)
 
 
 def difference_layer(first: Picture, second: Picture, limit: float | None = None) -> Layer:
-    """Show second − first, symmetric about zero, which is the middle of the map."""
+    """Show second − first on a symmetric scale; zero is the middle of the map."""
     difference = second - first
-    most = limit or float(np.abs(difference).max()) or 1.0
+    limit = limit or float(np.abs(difference).max()) or 1.0
     table = DIVERGING["Blue – white – red"]
-    return coloured_layer(difference, table, -most, most, "{:+.1f}", 255.0)
+    return coloured_layer(difference, table, -limit, limit, "{:+.1f}", 255.0)
 
 
 def similarity_layer(first: Picture, second: Picture, side: int = 8) -> tuple[Layer, float]:
-    """Show the SSIM of every block, 1 is identical; and give its mean, the SSIM of the pictures."""
+    """Show the SSIM of every block (1 = identical), and return its mean as well."""
     blocks = ssim.ssim_map(first, second, side)
     height, width = first.shape
     values = BlockGrid(height, width, side).spread(blocks.ravel())
@@ -97,12 +113,12 @@ def similarity_layer(first: Picture, second: Picture, side: int = 8) -> tuple[La
 
 
 def pixel_image(pixels: Pixels) -> QImage:
-    """Make an image of RGB or RGBA pixels (height, width, channel)."""
+    """Return RGB or RGBA pixels, shape (height, width, channel), as an image."""
     return _image(pixels)
 
 
 def scaled_thumbnail(picture: Picture, side: int) -> QImage:
-    """Make a small grey image by averaging, its longer side `side` pixels; of a narrow strip it is longer."""
+    """Return a grey image about `side` pixels long, by averaging; a narrow strip stays longer."""
     step = max(1, min(max(picture.shape) // side, *picture.shape))
     rows, columns = (length // step * step for length in picture.shape)
     small = (
@@ -123,15 +139,16 @@ def _bytes(values: NDArray[Any]) -> Pixels:
 
 
 def _image(pixels: Pixels) -> QImage:
-    """Make an image that owns its pixels, in the form that is drawn fastest."""
+    """Return an image that owns its pixels, in the format that is drawn fastest."""
     pixels = np.ascontiguousarray(pixels)
     height, width = pixels.shape[:2]
     channels = 1 if pixels.ndim == 2 else pixels.shape[2]
-    form, drawn = _FORMS[channels]
-    return QImage(pixels.data, width, height, width * channels, form).convertToFormat(drawn)
+    stored, drawn = _FORMATS[channels]
+    return QImage(pixels.data, width, height, width * channels, stored).convertToFormat(drawn)
 
 
-_FORMS = {
+# By the number of channels: the format of the pixels, and the one that is drawn fastest.
+_FORMATS = {
     1: (QImage.Format.Format_Grayscale8, QImage.Format.Format_RGB32),
     3: (QImage.Format.Format_RGB888, QImage.Format.Format_RGB32),
     4: (QImage.Format.Format_RGBA8888, QImage.Format.Format_ARGB32_Premultiplied),

@@ -1,7 +1,8 @@
-"""How often each kind is recognised, leave-one-out; a click on a cell lists exactly its pictures."""
+"""How often each kind is recognised, leave-one-out; a click on a cell lists its pictures."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,9 +30,16 @@ from isca_gui.viewers import view_settings
 from isca_gui.viewers.canvas.layers import scaled_thumbnail
 from isca_gui.viewers.confusion.matrix import ConfusionMatrix
 from isca_gui.viewers.export import Exportable
-from isca_gui.viewers.runs import run_data
 from isca_gui.viewers.runs.run_tables import percent
-from isca_gui.viewers.viewer import ChoiceButton, LatestOnly, NextStep, Viewer, need_run
+from isca_gui.viewers.viewer import (
+    ChoiceButton,
+    LatestOnly,
+    NextStep,
+    Viewer,
+    stale_reason,
+    stale_sentence,
+    step_to_run,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,8 +56,13 @@ if TYPE_CHECKING:
 
     Picture = NDArray[np.float32]
 
+# Side of a thumbnail in pixels.
 _THUMBNAIL = 48
-_NUMBER, _RUN = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.UserRole + 1
+# What an item of the list holds: the number of the picture and of the run.
+_NUMBER = Qt.ItemDataRole.UserRole
+_RUN = Qt.ItemDataRole.UserRole + 1
+_CLICK_CELL = "Click a cell to list its pictures."
+_EVALUATE_TIP = "Recognise every training picture as if the model had not seen it"
 
 
 def _recognise_left_out(run: Run, number: int) -> Recognition:
@@ -59,14 +72,17 @@ def _recognise_left_out(run: Run, number: int) -> Recognition:
 
 
 def pictures_of(run: Run, row: int, column: int) -> list[int]:
-    """Give the numbers of the training pictures that are counted in a cell."""
-    evaluation, known = run.evaluation, run.model.known
+    """Return the numbers of the training pictures that are counted in a cell."""
+    evaluation = run.evaluation
+    known = run.model.known
     if evaluation is None or known is None:
         return []
-    true = evaluation.classes[row]
-    said = evaluation.classes[column] if column < len(evaluation.classes) else "undecided"
+    actual = evaluation.classes[row]
+    predicted = "undecided"
+    if column < len(evaluation.classes):
+        predicted = evaluation.classes[column]
     pairs = zip(known.labels, evaluation.verdicts, strict=True)
-    return [number for number, pair in enumerate(pairs) if pair == (true, said)]
+    return [number for number, pair in enumerate(pairs) if pair == (actual, predicted)]
 
 
 class ConfusionViewer(Viewer):
@@ -74,7 +90,7 @@ class ConfusionViewer(Viewer):
 
     TITLE = "Confusion"
     pictures_chosen = Signal(list)  # numbers of the training pictures in the clicked cell
-    picture_opened = Signal(int)  # number of the test picture whose blocks are to be shown
+    picture_opened = Signal(int)  # number of the test picture to show in the vote map
 
     def __init__(
         self, session: Session, jobs: JobRunner, actions: Actions, parent: QWidget | None = None
@@ -82,38 +98,41 @@ class ConfusionViewer(Viewer):
         super().__init__(session, jobs, actions, parent)
         self.matrices: dict[int, ConfusionMatrix] = {}
         self._titles: dict[int, QLabel] = {}
-        self._arranged: list[tuple[int, str, LeaveOneOut | None]] = []  # what the matrices are of
-        self._newest = LatestOnly(jobs, "cell", "Making thumbnails", self)
+        # Number, name and evaluation of the runs whose matrices are laid out.
+        self._arranged: list[tuple[int, str, LeaveOneOut | None]] = []
+        self._latest = LatestOnly(jobs, "cell", "Making thumbnails", self)
         self._opening = LatestOnly(jobs, "left out", "Recognising a training picture", self)
         self._build()
-        self.looks.keep(
-            every=view_settings.button(self.every), baseline=view_settings.button(self.baseline)
+        self.view_settings.register(
+            every=view_settings.checked(self.every),
+            baseline=view_settings.checked(self.baseline),
         )
-        for signal in (session.run_selected, session.runs_changed, session.dataset_changed,
-                       session.reference_changed, session.spec_changed):  # fmt: skip
-            signal.connect(self.mark_dirty)
-        jobs.changed.connect(self._on_jobs_changed_too)
+        session.run_selected.connect(self.mark_dirty)
+        session.runs_changed.connect(self.mark_dirty)
+        session.dataset_changed.connect(self.mark_dirty)
+        session.reference_changed.connect(self.mark_dirty)
+        session.spec_changed.connect(self.mark_dirty)
+        jobs.changed.connect(self._update_evaluate)
 
     def missing_step(self) -> NextStep | None:
-        """Need a trained model that was evaluated."""
+        """Return the step to a trained model, or to its evaluation."""
         run = self.session.run
         if run is None:
-            return need_run(self.session, self._actions)
-        if run.evaluation is not None or self._others():
+            return step_to_run(self.session, self._actions)
+        if run.evaluation is not None or (self.every.isChecked() and self._evaluated()):
             return None
-        text = "Next: find out how often each training picture is recognised when it is left out."
         number = run.number
         return NextStep(
-            text,
-            f"Evaluate {run.name}",
-            lambda: self._actions.evaluate(number),
-            JobName.EVALUATION.of(number),
+            text="Next: find out how often training pictures are recognised when left out.",
+            button=f"Evaluate {run.name}",
+            action=lambda: self._actions.evaluate(number),
+            job=JobName.EVALUATION.of(number),
         )
 
-    def look_as(self, values: Mapping[str, Any]) -> None:
-        """Look as a project has it, at once: it decides whether there is something to see."""
-        self.looks.ask(values)
-        self.looks.settle()
+    def restore_view(self, values: Mapping[str, Any]) -> None:
+        """Restore the view settings at once: they decide whether there is something to see."""
+        self.view_settings.request(values)
+        self.view_settings.apply_request()
         self.mark_dirty()
 
     def redraw(self) -> None:
@@ -128,54 +147,35 @@ class ConfusionViewer(Viewer):
                 self.matrices[run.number].set_evaluation(run.evaluation)
                 self._titles[run.number].setText(_title(self.session, run))
                 self._titles[run.number].setToolTip(_explanation(self.session, run))
-        chosen, random = self.session.run, self._random()
-        self.baseline.setEnabled(random is not None)
-        self.baseline.setToolTip(
-            "Show the random subspace's matrix beside it: what any method must beat"
-            if random is not None
-            else "Train the method 'random' first; its matrix can then be shown beside this one."
-        )
-        self.evaluate.setVisible(chosen is not None and chosen.evaluation is None)
-        missing = chosen is not None and chosen.evaluation is None
-        self.note.setText(
-            f"{chosen.name} has not been evaluated yet." if chosen and missing else ""
-        )
+        if self._random() is not None:
+            self.baseline.setEnabled(True)
+            self.baseline.setToolTip("Also show the random subspace, which any method must beat")
+        else:
+            self.baseline.setEnabled(False)
+            self.baseline.setToolTip("Train and evaluate the method 'Random subspace' first.")
+        selected = self.session.run
+        missing = selected is not None and selected.evaluation is None
+        self.evaluate.setVisible(missing)
+        if selected is not None and missing:
+            self.note.setText(f"{selected.name} has not been evaluated yet.")
+        else:
+            self.note.setText("")
 
     def shown_runs(self) -> list[Run]:
-        """Give the runs whose matrices are shown."""
-        evaluated = [run for run in self.session.runs if run.evaluation is not None]
+        """Return the runs whose matrices are shown."""
+        evaluated = self._evaluated()
         if self.every.isChecked():
             return evaluated
-        chosen = [
-            run for run in evaluated if self.session.run and run.number == self.session.run.number
-        ]
+        selected = self.session.run
+        shown = [run for run in evaluated if selected and run.number == selected.number]
         random = self._random()
-        if self.baseline.isChecked() and random is not None and random not in chosen:
-            chosen.append(random)
-        return chosen
+        if self.baseline.isChecked() and random is not None and random not in shown:
+            shown.append(random)
+        return shown
 
-    # --- building ---------------------------------------------------------------------------------------
+    # --- building ---------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        self.every = ChoiceButton(
-            "All runs", "the matrices of all evaluated runs side by side", self
-        )
-        self.baseline = ChoiceButton(
-            "Random baseline", "beside it, what any method must beat", self
-        )
-        for button in (self.every, self.baseline):
-            button.toggled.connect(self.mark_dirty)
-        self.note = QLabel(self)
-        self.note.setTextFormat(Qt.TextFormat.PlainText)
-        self.evaluate = QPushButton("Evaluate", self)
-        self.evaluate.setAccessibleName("Evaluate the selected run")
-        self.evaluate.setToolTip("Recognise every training picture as if it were not known")
-        self.evaluate.clicked.connect(self._on_evaluate)
-        row = QHBoxLayout()
-        for widget in (self.every, self.baseline, self.note, self.evaluate):
-            row.addWidget(widget)
-        row.addStretch()
-        row.addWidget(self.exporter.button(*self._things()))
         self._row_box = QWidget(self)
         self._row = QHBoxLayout(self._row_box)
         self._row.setContentsMargins(0, 0, 0, 0)
@@ -185,19 +185,9 @@ class ConfusionViewer(Viewer):
         area.setFrameShape(QScrollArea.Shape.NoFrame)
         area.setAccessibleName("Confusion matrices")
         area.setToolTip("Confusion matrices")
-        self.cell = QLabel("Click a cell to list its pictures.", self)
+        self.cell = QLabel(_CLICK_CELL, self)
         self.cell.setTextFormat(Qt.TextFormat.PlainText)
-        self.list = QListWidget(self)
-        self.list.setAccessibleName("Pictures of the chosen cell")
-        self.list.setToolTip("Click a picture to see its blocks in the vote map")
-        self.list.setIconSize(QSize(_THUMBNAIL, _THUMBNAIL))
-        self.list.setViewMode(QListWidget.ViewMode.IconMode)
-        self.list.setResizeMode(QListWidget.ResizeMode.Adjust)
-        self.list.setMovement(QListWidget.Movement.Static)
-        self.list.setGridSize(QSize(_THUMBNAIL + 36, _THUMBNAIL + self.fontMetrics().height() + 14))
-        self.list.setMinimumHeight(60)
-        self.list.itemActivated.connect(self._on_item)
-        self.list.itemClicked.connect(self._on_item)
+        self._make_list()
         below = QWidget(self)
         column = QVBoxLayout(below)
         column.setContentsMargins(0, 0, 0, 0)
@@ -211,19 +201,53 @@ class ConfusionViewer(Viewer):
         splitter.setStretchFactor(1, 0)
         layout = QVBoxLayout(self.content)
         layout.setContentsMargins(6, 6, 6, 6)
-        layout.addLayout(row)
+        layout.addLayout(self._controls())
         layout.addWidget(splitter, 1)
 
-    def _things(self) -> tuple[Exportable, ...]:
-        return (
-            Exportable(
-                "confusion", "matrix", image=self._image, svg=self._svg, of=self._chosen_name
-            ),
-            Exportable("confusion", "table", table=self.rows),
+    def _controls(self) -> QHBoxLayout:
+        self.every = ChoiceButton(
+            "All runs", "the matrices of all evaluated runs side by side", self
         )
+        self.baseline = ChoiceButton(
+            "Random baseline", "also the random subspace, which any method must beat", self
+        )
+        for button in (self.every, self.baseline):
+            button.toggled.connect(self.mark_dirty)
+        self.note = QLabel(self)
+        self.note.setTextFormat(Qt.TextFormat.PlainText)
+        self.evaluate = QPushButton("Evaluate", self)
+        self.evaluate.setAccessibleName("Evaluate the selected run")
+        self.evaluate.setToolTip(_EVALUATE_TIP)
+        self.evaluate.clicked.connect(self._on_evaluate)
+        row = QHBoxLayout()
+        for widget in (self.every, self.baseline, self.note, self.evaluate):
+            row.addWidget(widget)
+        row.addStretch()
+        row.addWidget(self.exporter.button(*self.exportables()))
+        return row
+
+    def _make_list(self) -> None:
+        self.list = QListWidget(self)
+        self.list.setAccessibleName("Pictures of the chosen cell")
+        self.list.setToolTip("Click a picture to see its blocks in the vote map")
+        self.list.setIconSize(QSize(_THUMBNAIL, _THUMBNAIL))
+        self.list.setViewMode(QListWidget.ViewMode.IconMode)
+        self.list.setResizeMode(QListWidget.ResizeMode.Adjust)
+        self.list.setMovement(QListWidget.Movement.Static)
+        self.list.setGridSize(QSize(_THUMBNAIL + 36, _THUMBNAIL + self.fontMetrics().height() + 14))
+        self.list.setMinimumHeight(60)
+        self.list.itemActivated.connect(self._on_item)
+        self.list.itemClicked.connect(self._on_item)
+
+    def exportables(self) -> tuple[Exportable, ...]:
+        """Return what can be saved and copied."""
+        matrix = Exportable(
+            "confusion", "matrix", image=self._image, svg=self._svg, which=self._chosen_name
+        )
+        return matrix, Exportable("confusion", "table", table=self.rows)
 
     def _chosen(self) -> ConfusionMatrix | None:
-        """Give the matrix of the selected run, or the first where that has none."""
+        """Return the matrix of the selected run, or the first one if it has none."""
         run = self.session.run
         selected = self.matrices.get(run.number) if run is not None else None
         return selected or next(iter(self.matrices.values()), None)
@@ -243,7 +267,7 @@ class ConfusionViewer(Viewer):
         return chosen.svg() if chosen is not None else b""
 
     def rows(self) -> list[tuple[object, ...]]:
-        """Give all matrices that are shown as one table."""
+        """Return all matrices that are shown as one table."""
         rows: list[tuple[object, ...]] = []
         for run in self.shown_runs():
             rows += [(run.name, *row) for row in self.matrices[run.number].rows()]
@@ -256,23 +280,26 @@ class ConfusionViewer(Viewer):
             if widget is not None:
                 widget.hide()
                 widget.deleteLater()
-        self.matrices, self._titles = {}, {}
+        self.matrices = {}
+        self._titles = {}
         for run in runs:
             box = QWidget(self._row_box)
             column = QVBoxLayout(box)
             column.setContentsMargins(0, 0, 0, 0)
-            title, matrix = QLabel(box), ConfusionMatrix(run.name, box)
+            title = QLabel(box)
             title.setTextFormat(Qt.TextFormat.PlainText)
-            matrix.cell_chosen.connect(_Cell(self, run.number))
+            matrix = ConfusionMatrix(run.name, box)
+            matrix.cell_chosen.connect(partial(self.show_cell, run.number))
             column.addWidget(title)
             column.addWidget(matrix, 1)
             self._row.addWidget(box)
-            self.matrices[run.number], self._titles[run.number] = matrix, title
-        self._newest.forget()
+            self.matrices[run.number] = matrix
+            self._titles[run.number] = title
+        self._latest.discard()
         self.list.clear()
-        self.cell.setText("Click a cell to list its pictures.")
+        self.cell.setText(_CLICK_CELL)
 
-    # --- what happens -----------------------------------------------------------------------------------
+    # --- what happens -----------------------------------------------------------------------------
 
     def show_cell(self, run_number: int, row: int, column: int) -> None:
         """List the pictures of a cell."""
@@ -283,17 +310,19 @@ class ConfusionViewer(Viewer):
             if number != run_number and matrix.chosen is not None:
                 matrix.chosen = None
                 matrix.update()
-        self._newest.forget()
-        numbers, known = pictures_of(run, row, column), run.model.known
+        self._latest.discard()
+        numbers = pictures_of(run, row, column)
+        known = run.model.known
         self.cell.setText(f"{run.name}: {self.matrices[run_number].sentence(row, column)}")
         self.list.clear()
         for number in numbers:
-            item = QListWidgetItem(
-                f"{style_of(known.labels[number]).letter} {level_text(known.levels[number])}"
-            )
+            actual = style_of(known.labels[number])
+            predicted = style_of(run.evaluation.verdicts[number]).title
+            level = known.levels[number]
+            item = QListWidgetItem(f"{actual.letter} {level_text(level)}")
             item.setToolTip(
-                f"Picture {number}: {style_of(known.labels[number]).title}, MSE {known.levels[number]:.1f}, "
-                f"taken for {style_of(run.evaluation.verdicts[number]).title}. Click to see its blocks."
+                f"Picture {number}: {actual.title}, MSE {level:.1f}, recognised as {predicted}. "
+                "Click to see its blocks."
             )
             item.setData(_NUMBER, number)
             item.setData(_RUN, run_number)
@@ -301,14 +330,15 @@ class ConfusionViewer(Viewer):
         self.pictures_chosen.emit(numbers)
         dataset = self.session.dataset
         if dataset is not None and self.session.holds(run) and numbers:
-            self._newest.ask(
+            self._latest.submit(
                 lambda: {n: scaled_thumbnail(dataset.pictures[n], 2 * _THUMBNAIL) for n in numbers},
                 self._on_thumbnails,
             )
 
     def open_picture(self, run_number: int, number: int) -> None:
-        """Recognise a training picture without itself and show its blocks in the vote map."""
-        run, dataset = self.session.run_of(run_number), self.session.dataset
+        """Recognise a training picture by all others and show its blocks in the vote map."""
+        run = self.session.run_of(run_number)
+        dataset = self.session.dataset
         if run is None or run.evaluation is None or run.model.known is None:
             return
         if dataset is None or not self.session.holds(run) or number >= len(dataset.entries):
@@ -318,30 +348,33 @@ class ConfusionViewer(Viewer):
         if self._open_left_out(run_number, number, picture):
             return
 
-        def done(found: Any) -> None:
-            now = self.session.run_of(run_number) if shiboken6.isValid(self) else None
+        def on_recognised(recognition: Recognition) -> None:
+            # The viewer may be gone, or another project may have a run of the same number.
+            if not shiboken6.isValid(self):
+                return
+            now = self.session.run_of(run_number)
             if now is None or now.model is not run.model:
-                return  # the work is another
+                return
+            # A double click asks twice.
             if self._open_left_out(run_number, number, picture):
-                return  # it was asked for twice
+                return
             place = self.session.next_tested_number()
             plain = TestedPicture(place, "", picture, None, run_number)
-            self.session.add_tested(as_left_out(plain, found, now, number))
+            self.session.add_tested(as_left_out(plain, recognition, now, number))
             self._open(place)
 
-        self._opening.ask(lambda: _recognise_left_out(run, number), done)
+        self._opening.submit(lambda: _recognise_left_out(run, number), on_recognised)
 
     def _open_left_out(self, run: int, number: int, picture: Picture) -> bool:
-        """Show a training picture that was left out before, if there is such a one."""
-        # A picture of another dataset keeps its number there, also when this run has recognised it.
-        found = [
-            each
-            for each in self.session.tested
-            if (each.run, each.left_out) == (run, number) and np.array_equal(each.picture, picture)
-        ]
-        if found:
-            self._open(found[0].number)
-        return bool(found)
+        """Show a training picture that was left out before; return whether there is one."""
+        for test in self.session.tested:
+            # The pixels count as well: a picture of another dataset keeps the number it has there,
+            # even after this run has recognised it.
+            same_number = (test.run, test.left_out) == (run, number)
+            if same_number and np.array_equal(test.picture, picture):
+                self._open(test.number)
+                return True
+        return False
 
     def _open(self, number: int) -> None:
         self.session.select_tested(number)
@@ -365,54 +398,40 @@ class ConfusionViewer(Viewer):
         if self.session.run is not None:
             self._actions.evaluate(self.session.run.number)
 
-    def _on_jobs_changed_too(self) -> None:
+    def _update_evaluate(self) -> None:
         if self.isVisible() and self.session.run is not None:
             busy = self.jobs.running(JobName.EVALUATION.of(self.session.run.number))
             self.evaluate.setEnabled(not busy)
-            self.evaluate.setToolTip(
-                "It is being evaluated."
-                if busy
-                else "Recognise every training picture as if it were not known"
-            )
+            self.evaluate.setToolTip("The evaluation is running." if busy else _EVALUATE_TIP)
 
-    def _others(self) -> bool:
-        return self.every.isChecked() and any(
-            run.evaluation is not None for run in self.session.runs
-        )
+    def _evaluated(self) -> list[Run]:
+        return [run for run in self.session.runs if run.evaluation is not None]
 
     def _random(self) -> Run | None:
-        found = [
-            run for run in self.session.runs if run.settings.method == "random" and run.evaluation
-        ]
-        return found[-1] if found else None
-
-
-class _Cell:
-    """Tells which run's cell was chosen."""
-
-    def __init__(self, viewer: ConfusionViewer, number: int) -> None:
-        self._viewer, self._number = viewer, number
-
-    def __call__(self, row: int, column: int) -> None:
-        self._viewer.show_cell(self._number, row, column)
+        """Return the newest evaluated run of the random subspace."""
+        newest_first = reversed(self._evaluated())
+        return next((run for run in newest_first if run.settings.method == "random"), None)
 
 
 def _title(session: Session, run: Run) -> str:
     assert run.evaluation is not None
-    change = run_data.change(session, run)
-    name = f"{run.name}, {change}" if change else run.name
-    right, blocks = run.evaluation.accuracy, run.evaluation.block_accuracy
-    return f"{name}: {percent(right)} right, {percent(blocks)} of blocks"
+    reason = stale_reason(session, run)
+    name = f"{run.name}, {reason}" if reason else run.name
+    pictures = percent(run.evaluation.accuracy)
+    blocks = percent(run.evaluation.block_accuracy)
+    return f"{name}: {pictures} of pictures and {blocks} of blocks correct"
 
 
 def _explanation(session: Session, run: Run) -> str:
     assert run.evaluation is not None
-    right, blocks = run.evaluation.accuracy, run.evaluation.block_accuracy
-    return (
-        f"{percent(right)} of the {len(run.evaluation.verdicts) - 1} distorted pictures are recognised when "
-        f"they are left out; {percent(blocks)} of their blocks vote for the truth. "
-        f"{run_data.sentence(session, run)}"
-    ).strip()
+    pictures = percent(run.evaluation.accuracy)
+    blocks = percent(run.evaluation.block_accuracy)
+    text = (
+        f"{pictures} of the {len(run.evaluation.verdicts) - 1} distorted pictures are recognised "
+        f"when they are left out, and {blocks} of their blocks vote for the actual kind. "
+        f"{stale_sentence(session, run)}"
+    )
+    return text.strip()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A confusion matrix to look at and to click on: rows are the truth, columns what was said."""
+"""A confusion matrix to click on: actual kinds in rows, predicted ones in columns."""
 
 from __future__ import annotations
 
@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 
     from isca_gui.core.recognition.evaluation import LeaveOneOut
 
-_HEAD, _SMALLEST, _LARGEST = 50, 22, 64
-_NARROW = 90  # below this a column's name is its letter only
+# Sizes in pixels: the height of the heading, and the sides of the cells.
+_HEAD = 50
+_SMALLEST = 22
+_LARGEST = 64
+# In a narrower column the name is reduced to its letter.
+_NARROW = 90
 _ARROWS = {
     Qt.Key.Key_Left: (0, -1),
     Qt.Key.Key_Right: (0, 1),
@@ -39,7 +43,7 @@ class ConfusionMatrix(QWidget):
         super().__init__(parent)
         self.setAccessibleName(f"Confusion matrix of {name}")
         self.setToolTip(
-            "Rows: the truth. Columns: what was said. Click a cell to see its pictures."
+            "Rows: actual kind. Columns: predicted kind. Click a cell for its pictures."
         )
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
@@ -49,25 +53,26 @@ class ConfusionMatrix(QWidget):
 
     def set_evaluation(self, evaluation: LeaveOneOut) -> None:
         """Show another evaluation."""
-        self.classes, self.counts = evaluation.classes, np.asarray(evaluation.confusion)
-        if self.chosen is not None and (
-            self.chosen[0] >= self.counts.shape[0] or self.chosen[1] >= self.counts.shape[1]
-        ):
+        self.classes = evaluation.classes
+        self.counts = np.asarray(evaluation.confusion)
+        if self.chosen is not None and not self._has_cell(*self.chosen):
             self.chosen = None
         self.updateGeometry()
         self.update()
 
     def rows(self) -> list[tuple[object, ...]]:
-        """Give the matrix as a table, with the recall of every row."""
+        """Return the matrix as a table, with the recall of every row."""
         rows: list[tuple[object, ...]] = [("true", *self.columns, "recall")]
         for row, label in enumerate(self.classes):
             total = max(int(self.counts[row].sum()), 1)
-            recall = "" if self.is_alone(row) else f"{self.counts[row, row] / total:.4f}"
+            recall = f"{self.counts[row, row] / total:.4f}"
+            if self.is_uncounted(row):
+                recall = ""
             rows.append((label, *map(int, self.counts[row]), recall))
         return rows
 
-    def is_alone(self, row: int) -> bool:
-        """Whether a row is that of the original: left out, nothing of its class is left to find it by."""
+    def is_uncounted(self, row: int) -> bool:
+        """Whether a row is that of the original: left out, its class has no picture to match."""
         return self.classes[row] == ORIGINAL and int(self.counts[row].sum()) <= 1
 
     @property
@@ -76,50 +81,53 @@ class ConfusionMatrix(QWidget):
         return (*self.classes, *["undecided"] * (self.counts.shape[1] - len(self.classes)))
 
     def choose(self, row: int, column: int) -> None:
-        """Mark a cell and tell which."""
+        """Mark a cell and announce it."""
         self.chosen = (row, column)
         self.update()
         self.cell_chosen.emit(row, column)
 
-    # --- geometry ---------------------------------------------------------------------------------------
+    # --- geometry ---------------------------------------------------------------------------------
 
     def sizeHint(self) -> QSize:
-        """Room for cells that are easily hit."""
+        """Ask for cells that are easy to click."""
         rows, columns = self.counts.shape
-        return QSize(self._names() + columns * _NARROW + 2, _HEAD + rows * 40 + 2)
+        return QSize(self._names_width() + columns * _NARROW + 2, _HEAD + rows * 40 + 2)
 
     def minimumSizeHint(self) -> QSize:
-        """Room for the counts at least."""
+        """Ask for room for the counts at least."""
         rows, columns = self.counts.shape
-        return QSize(self._names() + columns * _SMALLEST + 2, _HEAD + rows * _SMALLEST + 2)
+        return QSize(self._names_width() + columns * _SMALLEST + 2, _HEAD + rows * _SMALLEST + 2)
 
     def cell_rect(self, row: int, column: int, size: QSize | None = None) -> QRectF:
-        """Give where a cell lies."""
-        wide, high = self._cell(size or self.size())
-        return QRectF(self._names() + column * wide, _HEAD + row * high, wide, high)
+        """Return where a cell lies, in this widget or a drawing of another size."""
+        width, height = self._cell_size(size or self.size())
+        return QRectF(self._names_width() + column * width, _HEAD + row * height, width, height)
 
     def cell_at(self, place: QPointF) -> tuple[int, int] | None:
-        """Give the cell under a point."""
-        wide, high = self._cell(self.size())
-        row, column = int((place.y() - _HEAD) // high), int((place.x() - self._names()) // wide)
-        inside = 0 <= row < self.counts.shape[0] and 0 <= column < self.counts.shape[1]
-        return (row, column) if inside else None
+        """Return the cell under a point."""
+        width, height = self._cell_size(self.size())
+        row = int((place.y() - _HEAD) // height)
+        column = int((place.x() - self._names_width()) // width)
+        return (row, column) if self._has_cell(row, column) else None
 
-    def _names(self) -> int:
+    def _has_cell(self, row: int, column: int) -> bool:
+        rows, columns = self.counts.shape
+        return 0 <= row < rows and 0 <= column < columns
+
+    def _names_width(self) -> int:
         metrics = self.fontMetrics()
-        widths = [
-            metrics.horizontalAdvance(f"{style_of(c).letter}  {style_of(c).title}")
-            for c in self.classes
-        ]
+        widths = [metrics.horizontalAdvance(_row_title(label)) for label in self.classes]
         return min(max(widths, default=40) + 12, 190)
 
-    def _cell(self, size: QSize) -> tuple[float, float]:
-        rows, columns = max(self.counts.shape[0], 1), max(self.counts.shape[1], 1)
-        wide = min(max((size.width() - self._names() - 2) / columns, _SMALLEST), 1.6 * _LARGEST)
-        high = min(max((size.height() - _HEAD - 2) / rows, _SMALLEST), _LARGEST)
-        return wide, high
+    def _cell_size(self, size: QSize) -> tuple[float, float]:
+        rows, columns = self.counts.shape
+        width = (size.width() - self._names_width() - 2) / max(columns, 1)
+        height = (size.height() - _HEAD - 2) / max(rows, 1)
+        width = min(max(width, _SMALLEST), 1.6 * _LARGEST)
+        height = min(max(height, _SMALLEST), _LARGEST)
+        return width, height
 
-    # --- drawing ----------------------------------------------------------------------------------------
+    # --- drawing ----------------------------------------------------------------------------------
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the matrix in the theme's colours."""
@@ -137,35 +145,54 @@ class ConfusionMatrix(QWidget):
     def paint(
         self, painter: QPainter, size: QSize, paper: QColor, ink: QColor, accent: QColor
     ) -> None:
-        """Draw the matrix anywhere."""
-        centre = Qt.AlignmentFlag.AlignCenter
-        left = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
-        metrics, names = painter.fontMetrics(), self._names()
-        painter.setPen(ink)
-        painter.drawText(QRectF(2, 0, names, _HEAD), left, "true ↓   said →")
-        for column, label in enumerate(self.columns):
-            box = self.cell_rect(0, column, size)
-            head = QRectF(box.left(), 0, box.width(), _HEAD)
-            under = f"\n{style_of(label).title}" if box.width() >= _NARROW else ""
-            wrapped = centre | Qt.TextFlag.TextWordWrap
-            painter.drawText(head, wrapped, f"{style_of(label).letter}{under}")
-        for row, label in enumerate(self.classes):
-            first = self.cell_rect(row, 0, size)
-            text = f"{style_of(label).letter}  {style_of(label).title}"
-            text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, names - 6)
-            painter.setPen(ink)
-            painter.drawText(QRectF(2, first.top(), names - 4, first.height()), left, text)
+        """Draw the matrix with any painter.
+
+        Parameters
+        ----------
+        painter
+            Where to draw.
+        size
+            The size of the drawing.
+        paper, ink, accent
+            The colours of the background, of text and of a cell that holds its whole row.
+        """
+        self._paint_headings(painter, size, ink)
+        for row in range(self.counts.shape[0]):
             total = max(int(self.counts[row].sum()), 1)
             for column in range(self.counts.shape[1]):
                 count = int(self.counts[row, column])
-                alone = self.is_alone(row)
-                shade = _mixed(paper, ink, 0.15) if alone else _mixed(paper, accent, count / total)
+                shade = _mixed(paper, accent, count / total)
+                if self.is_uncounted(row):
+                    shade = _mixed(paper, ink, 0.15)
                 box = self.cell_rect(row, column, size)
                 painter.fillRect(box, shade)
                 painter.setPen(QPen(_mixed(paper, ink, 0.3), 1))
                 painter.drawRect(box)
-                painter.setPen(_readable(shade) if count else _mixed(paper, ink, 0.45))
-                painter.drawText(box, centre, str(count) if count else "·")
+                text = "·"
+                painter.setPen(_mixed(paper, ink, 0.45))
+                if count:
+                    text = str(count)
+                    painter.setPen(_readable(shade))
+                painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+
+    def _paint_headings(self, painter: QPainter, size: QSize, ink: QColor) -> None:
+        left = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
+        wrapped = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+        metrics = painter.fontMetrics()
+        width = self._names_width()
+        painter.setPen(ink)
+        corner = "actual ↓\npredicted →"
+        painter.drawText(QRectF(2, 0, width, _HEAD), left, corner)
+        for column, label in enumerate(self.columns):
+            box = self.cell_rect(0, column, size)
+            text = style_of(label).letter
+            if box.width() >= _NARROW:
+                text += f"\n{style_of(label).title}"
+            painter.drawText(QRectF(box.left(), 0, box.width(), _HEAD), wrapped, text)
+        for row, label in enumerate(self.classes):
+            box = self.cell_rect(row, 0, size)
+            text = metrics.elidedText(_row_title(label), Qt.TextElideMode.ElideRight, width - 6)
+            painter.drawText(QRectF(2, box.top(), width - 4, box.height()), left, text)
 
     def drawn(self) -> QImage:
         """Draw it on white, at twice the size."""
@@ -186,7 +213,7 @@ class ConfusionMatrix(QWidget):
             self.accessibleName(), size, lambda painter: self.paint(painter, size, *colours)
         )
 
-    # --- events -----------------------------------------------------------------------------------------
+    # --- events -----------------------------------------------------------------------------------
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         """Choose the cell that is clicked."""
@@ -197,42 +224,54 @@ class ConfusionMatrix(QWidget):
             super().mousePressEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go from cell to cell by the arrows."""
+        """Go from cell to cell with the arrow keys."""
         key = Qt.Key(event.key())
         if key not in _ARROWS or not self.counts.size:
-            return super().keyPressEvent(event)
-        row, column = self.chosen or (0, 0)
-        down, across = _ARROWS[key] if self.chosen is not None else (0, 0)
+            super().keyPressEvent(event)
+            return
+        # The first key only shows where the arrows start.
+        if self.chosen is None:
+            self.choose(0, 0)
+            return
+        row, column = self.chosen
+        down, across = _ARROWS[key]
         rows, columns = self.counts.shape
         self.choose(min(max(row + down, 0), rows - 1), min(max(column + across, 0), columns - 1))
-        return None
 
     def event(self, event: QEvent) -> bool:
-        """Say in words what a cell holds."""
+        """Describe the cell under the pointer in the tooltip."""
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             cell = self.cell_at(event.pos().toPointF())
-            text = self.sentence(*cell) if cell is not None else self.toolTip()
+            text = self.toolTip()
+            if cell is not None:
+                text = self.sentence(*cell)
             QToolTip.showText(event.globalPos(), text, self)
             return True
         return super().event(event)
 
     def sentence(self, row: int, column: int) -> str:
-        """Say what a cell holds."""
-        count, total = int(self.counts[row, column]), int(self.counts[row].sum())
-        true, said = style_of(self.classes[row]).title, style_of(self.columns[column]).title
-        if self.is_alone(row):
-            taken = f" It is nearest to {said}." if count else ""
+        """Return what a cell holds, in words."""
+        count = int(self.counts[row, column])
+        total = int(self.counts[row].sum())
+        actual = style_of(self.classes[row]).title
+        predicted = style_of(self.columns[column]).title
+        if self.is_uncounted(row):
+            closest = f" Closest: {predicted}." if count else ""
             return (
-                "The original is alone in its class and cannot be found without itself: this row is no "
-                f"error, and is not counted.{taken}"
+                "The original is the only picture of its kind, so it cannot be recognised when it "
+                f"is left out. This row is no error and is not counted.{closest}"
             )
         if row == column:
-            return f"{count} of {total} pictures of {true} were recognised."
-        return f"{count} of {total} pictures of {true} were taken for {said}."
+            return f"{actual}: {count} of {total} pictures were recognised."
+        return f"{actual}: {count} of {total} pictures were mistaken for {predicted}."
+
+
+def _row_title(label: str) -> str:
+    return f"{style_of(label).letter}  {style_of(label).title}"
 
 
 def _mixed(first: QColor, second: QColor, share: float) -> QColor:
-    """Mix two colours."""
+    """Return a mixture of two colours; `share` is that of the second."""
     parts = [
         round(a + (b - a) * min(max(share, 0.0), 1.0))
         for a, b in zip(first.getRgb()[:3], second.getRgb()[:3], strict=True)  # type: ignore[index]
@@ -241,6 +280,6 @@ def _mixed(first: QColor, second: QColor, share: float) -> QColor:
 
 
 def _readable(paper: QColor) -> QColor:
-    """Give black or white, whichever is read better on a colour."""
-    red, green, blue = paper.redF(), paper.greenF(), paper.blueF()
-    return QColor("black" if 0.3 * red + 0.59 * green + 0.11 * blue > 0.5 else "white")
+    """Return black or white, whichever is easier to read on a colour."""
+    brightness = 0.3 * paper.redF() + 0.59 * paper.greenF() + 0.11 * paper.blueF()
+    return QColor("black" if brightness > 0.5 else "white")

@@ -1,4 +1,4 @@
-"""Tables of runs: one look, and an order by a heading: first rising, then falling, then as trained."""
+"""What the tables of runs share: their style, and sorting by a click on a heading."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QActionGroup
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QSizePolicy, QTableView
 
-from isca_gui.viewers.view_settings import Kept
+from isca_gui.viewers.view_settings import ViewSetting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,41 +20,64 @@ if TYPE_CHECKING:
 
     Row = TypeVar("Row")
 
-_FEWEST_ROWS = 4  # that are seen in the smallest window, the headings among them
-_AS_THEY_CAME = -1  # in place of a column
-ORDER_TIP = "Click to put the table in this order; again, falling; a third time, as trained."
+# How many rows are seen in the smallest window, the headings included.
+_FEWEST_ROWS = 4
+# Qt's number for "no column": the rows are in the order in which they were trained.
+_UNSORTED = -1
+SORT_TIP = "Click to sort, click again to reverse, and once more for the order of training."
+LEAVE_ONE_OUT = "Leave-one-out accuracy"
+# Titles of columns that older projects have saved.
+_FORMER_TITLES = {"Leave one out": LEAVE_ONE_OUT}
 
 
-def ordered(rows: Iterable[Row], value: Callable[[Row], object], falling: bool) -> list[Row]:
-    """Put rows in order of a value; those of which it is not known come last either way."""
+def sort_rows(rows: Iterable[Row], value: Callable[[Row], object], descending: bool) -> list[Row]:
+    """Return rows sorted by a value; those whose value is unknown come last either way."""
     known: list[Row] = []
     unknown: list[Row] = []
     for row in rows:
-        (known if _is_known(value(row)) else unknown).append(row)
-    return sorted(known, key=lambda row: _place(value(row)), reverse=falling) + unknown
+        if _is_known(value(row)):
+            known.append(row)
+        else:
+            unknown.append(row)
+    return sorted(known, key=lambda row: _sort_key(value(row)), reverse=descending) + unknown
 
 
 def _is_known(value: object) -> bool:
     return value not in (None, "") and not (isinstance(value, float) and math.isnan(value))
 
 
-def _place(value: Any) -> Any:
-    """Give what to compare; numbers within words count as numbers: run 2 comes before run 10."""
+def _sort_key(value: Any) -> Any:
+    """Return what to compare; digits in text count as numbers: run 2 comes before run 10."""
     if not isinstance(value, str):
         return value
-    parts = re.split(r"(\d+)", value.casefold())
-    return [
-        (len(part.lstrip("0")), part.lstrip("0")) if n % 2 else part for n, part in enumerate(parts)
-    ]
+    # Every second part is a number. Digits are compared by their count first and then as text,
+    # because Python refuses to convert very long numbers.
+    parts: list[Any] = re.split(r"(\d+)", value.casefold())
+    for place in range(1, len(parts), 2):
+        digits = parts[place].lstrip("0")
+        parts[place] = (len(digits), digits)
+    return parts
 
 
 def percent(share: float | None) -> str:
-    """Say how much; a dash where it is not known, as of a dataset without distorted pictures."""
-    return "–" if share is None or math.isnan(share) else f"{share:.1%}"
+    """Return a share as text; a dash if it is unknown, as for a dataset without copies."""
+    if share is None or math.isnan(share):
+        return "–"
+    return f"{share:.1%}"
 
 
-def set_up(table: QTableView, stretched: int, changed: Callable[..., None]) -> None:
-    """Let a table have one run in a row, and tell when a heading puts it in another order."""
+def set_up_table(table: QTableView, stretched: int, on_sorted: Callable[..., None]) -> None:
+    """Style a table of runs and make its headings sort it.
+
+    Parameters
+    ----------
+    table
+        The table, with one run in each row.
+    stretched
+        The column that takes the spare width.
+    on_sorted
+        Called when the user has chosen another order.
+    """
     table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
     table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
     table.setAlternatingRowColors(True)
@@ -63,88 +86,88 @@ def set_up(table: QTableView, stretched: int, changed: Callable[..., None]) -> N
     table.verticalHeader().hide()
     table.verticalHeader().setDefaultSectionSize(row)
     table.setMinimumHeight(_FEWEST_ROWS * row)
-    table.setSizePolicy(
-        QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored
-    )  # it scrolls itself
+    # The table scrolls, so it need not be as high as all its rows.
+    table.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
     header = table.horizontalHeader()
-    _fit(header, stretched)
+    _fit_columns(header, stretched)
     header.setMinimumSectionSize(56)
     header.setHighlightSections(False)
-    header.setSortIndicator(_AS_THEY_CAME, Qt.SortOrder.AscendingOrder)
+    header.setSortIndicator(_UNSORTED, Qt.SortOrder.AscendingOrder)
     header.setSortIndicatorClearable(True)
     header.setSortIndicatorShown(True)
     header.setSectionsClickable(True)
-    header.sortIndicatorChanged.connect(changed)
+    header.sortIndicatorChanged.connect(on_sorted)
 
 
-def _fit(header: QHeaderView, stretched: int) -> None:
+def _fit_columns(header: QHeaderView, stretched: int) -> None:
+    """Show all columns in full except the stretched one, which takes the rest of the width."""
     header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-    header.setSectionResizeMode(
-        stretched, QHeaderView.ResizeMode.Stretch
-    )  # the rest is seen in full
+    header.setSectionResizeMode(stretched, QHeaderView.ResizeMode.Stretch)
 
 
 @contextlib.contextmanager
 def measured_once(table: QTableView, stretched: int) -> Iterator[None]:
-    """Fit the columns after all changes: otherwise all rows are measured at every cell that is written."""
+    """Fit the columns after all changes: Qt would measure all rows for every cell written."""
     header = table.horizontalHeader()
     header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
     try:
         yield
     finally:
-        _fit(header, stretched)
+        _fit_columns(header, stretched)
 
 
-def in_order(
+def sorted_by_header(
     header: QHeaderView, rows: Sequence[Row], value: Callable[[Row, int], object]
 ) -> list[Row]:
-    """Put rows in the order that the headings show; `value` gives a row's value in a column."""
+    """Return rows in the order that the header shows; `value` returns a row's value in a column."""
     column = header.sortIndicatorSection()
-    if column == _AS_THEY_CAME:
+    if column == _UNSORTED:
         return list(rows)
-    return ordered(rows, lambda row: value(row, column), _is_falling(header))
+    return sort_rows(rows, lambda row: value(row, column), _is_descending(header))
 
 
-def _is_falling(header: QHeaderView) -> bool:
+def _is_descending(header: QHeaderView) -> bool:
     return header.sortIndicatorOrder() == Qt.SortOrder.DescendingOrder
 
 
-def add_order_menu(menu: QMenu, header: QHeaderView, titles: Sequence[str]) -> None:
-    """Offer the same without a mouse."""
-    submenu = menu.addMenu("Order by")
+def _set_order(header: QHeaderView, column: int, descending: bool) -> None:
+    order = Qt.SortOrder.DescendingOrder if descending else Qt.SortOrder.AscendingOrder
+    header.setSortIndicator(column, order)
+
+
+def add_sort_menu(menu: QMenu, header: QHeaderView, titles: Sequence[str]) -> None:
+    """Offer sorting without a mouse."""
+    submenu = menu.addMenu("Sort by")
     group = QActionGroup(submenu)
-    for column, title in ((_AS_THEY_CAME, "Order of training"), *enumerate(titles)):
+    for column, title in ((_UNSORTED, "Order of training"), *enumerate(titles)):
         action = group.addAction(title)
         action.setCheckable(True)
         action.setChecked(header.sortIndicatorSection() == column)
-        action.triggered.connect(lambda _, column=column: _turn(header, column))
+        action.triggered.connect(lambda _, column=column: _sort_by(header, column))
     submenu.addActions(group.actions())
 
 
-def _turn(header: QHeaderView, column: int) -> None:
-    """Order by a column; by the one it is ordered by, the other way round."""
-    again = header.sortIndicatorSection() == column and not _is_falling(header)
-    header.setSortIndicator(
-        column, Qt.SortOrder.DescendingOrder if again else Qt.SortOrder.AscendingOrder
-    )
+def _sort_by(header: QHeaderView, column: int) -> None:
+    """Sort by a column; reverse the order if the table is sorted by it already."""
+    reverse = header.sortIndicatorSection() == column and not _is_descending(header)
+    _set_order(header, column, descending=reverse)
 
 
-def order(header: QHeaderView, titles: Sequence[str]) -> Kept:
-    """Keep the order of a table: the title of a column and whether it falls; None is as the rows came."""
+def saved_order(header: QHeaderView, titles: Sequence[str]) -> ViewSetting:
+    """Save the order of a table: a column's title and whether it is descending, or None."""
 
     def read() -> list[Any] | None:
         column = header.sortIndicatorSection()
-        return None if column == _AS_THEY_CAME else [titles[column], _is_falling(header)]
+        if column == _UNSORTED:
+            return None
+        return [titles[column], _is_descending(header)]
 
-    def put(value: Any) -> None:
+    def write(value: Any) -> None:
         if value is None:
-            header.setSortIndicator(_AS_THEY_CAME, Qt.SortOrder.AscendingOrder)
-        elif (
-            isinstance(value, list)
-            and [type(each) for each in value] == [str, bool]
-            and value[0] in titles
-        ):
-            way = Qt.SortOrder.DescendingOrder if value[1] else Qt.SortOrder.AscendingOrder
-            header.setSortIndicator(titles.index(value[0]), way)
+            _set_order(header, _UNSORTED, descending=False)
+        elif isinstance(value, list) and [type(each) for each in value] == [str, bool]:
+            title = _FORMER_TITLES.get(value[0], value[0])
+            if title in titles:
+                _set_order(header, titles.index(title), descending=value[1])
 
-    return Kept(read, put)
+    return ViewSetting(read, write)

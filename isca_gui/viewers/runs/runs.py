@@ -1,9 +1,9 @@
-"""Every training of the session as a table: select one, and all viewers show it."""
+"""All runs of the session as a table: the selected one is shown in all viewers."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import (
@@ -24,15 +24,22 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui.core.methods import METHODS
 from isca_gui.core.solvers.steps import STOPPED
 from isca_gui.jobs.actions import MODEL_SUFFIX
 from isca_gui.jobs.names import JobName
-from isca_gui.session.records import METHOD_TITLES
-from isca_gui.viewers.cli_lines import model_file, run_commands, settings_in_short
+from isca_gui.viewers.cli_lines import model_file, run_commands, settings_summary
 from isca_gui.viewers.export import Exportable
-from isca_gui.viewers.runs import run_data, run_tables
-from isca_gui.viewers.viewer import NextStep, Viewer, need_run
-from isca_gui.widgets.file_names import may_write, with_ending
+from isca_gui.viewers.runs import run_tables
+from isca_gui.viewers.viewer import (
+    SETTINGS_CHANGED,
+    NextStep,
+    Viewer,
+    stale_reason,
+    stale_sentence,
+    step_to_run,
+)
+from isca_gui.widgets.dialogs import may_write, with_ending
 from isca_gui.widgets.flow_layout import Flow
 
 if TYPE_CHECKING:
@@ -48,75 +55,97 @@ if TYPE_CHECKING:
     from isca_gui.session.session import Session
 
     Index = QModelIndex | QPersistentModelIndex
-    Column = tuple[str, str, Callable[[Run], str], Callable[[Run], object]]
 
 _ENDS = {"converged": "converged", "max_epochs": "all epochs done", "stopped": "stopped and kept"}
-NAME, SETTINGS = 1, 3
+# Numbers of columns: the one that can be edited, and the one that takes the spare width.
+NAME = 1
+SETTINGS = 3
 
 
-def _last(run: Run, figure: str) -> float:
-    return float(getattr(run.model.steps[-1], figure)) if run.model.steps else math.nan
+@dataclass(frozen=True)
+class _Column:
+    """A column of the table: its text in a row, and the value to sort and save by."""
+
+    title: str
+    tip: str
+    text: Callable[[Run], str]
+    value: Callable[[Run], object]
 
 
-# title, what it is, the text in a row, the value to put in order and save by
-_COLUMNS: tuple[Column, ...] = (
-    ("No.", "Number of the run", lambda run: str(run.number), lambda run: run.number),
-    ("Name", "Double-click or F2 to rename", lambda run: run.name, lambda run: run.name),
-    ("Method", "Method and solver", lambda run: METHOD_TITLES[run.settings.method],
-     lambda run: run.settings.method),
-    ("Settings", "What differs from the published settings", lambda run: settings_in_short(run.settings),
-     lambda run: settings_in_short(run.settings)),
-    ("End", "How the training ended", lambda run: _ENDS.get(run.model.end, run.model.end),
-     lambda run: run.model.end),
-    ("Epochs", "Epochs or iterations done", lambda run: str(run.model.state.epoch),
-     lambda run: run.model.state.epoch),
-    ("Objective", "Mean SSIM distance left by the orthonormal basis; lower is better",
-     lambda run: f"{_last(run, 'objective'):.5f}", lambda run: _last(run, "objective")),
-    ("Seconds", "Time of training", lambda run: f"{run.model.state.seconds:.1f}",
-     lambda run: run.model.state.seconds),
-    ("Leave one out", "Share of training pictures recognised without knowing them; Evaluate measures it",
-     lambda run: run_tables.percent(run.evaluation.accuracy if run.evaluation else None),
-     lambda run: run.evaluation.accuracy if run.evaluation else ""),
+def _objective(run: Run) -> float:
+    return float(run.model.steps[-1].objective) if run.model.steps else math.nan
+
+
+def _accuracy(run: Run) -> float | None:
+    return run.evaluation.accuracy if run.evaluation is not None else None
+
+
+_COLUMNS = (
+    _Column("No.", "Number of the run", lambda run: str(run.number), lambda run: run.number),
+    _Column("Name", "Double-click or press F2 to rename",
+            lambda run: run.name, lambda run: run.name),
+    _Column("Method", "How the bases of the blocks were learned",
+            lambda run: METHODS[run.settings.method].title, lambda run: run.settings.method),
+    _Column("Settings", "What differs from the published settings",
+            lambda run: settings_summary(run.settings), lambda run: settings_summary(run.settings)),
+    _Column("End", "How the training ended",
+            lambda run: _ENDS.get(run.model.end, run.model.end), lambda run: run.model.end),
+    _Column("Epochs", "Number of epochs or iterations",
+            lambda run: str(run.model.state.epoch), lambda run: run.model.state.epoch),
+    _Column("Objective", "Mean SSIM distance left by the orthonormal basis (lower is better)",
+            lambda run: f"{_objective(run):.5f}", _objective),
+    _Column("Seconds", "Training time",
+            lambda run: f"{run.model.state.seconds:.1f}", lambda run: run.model.state.seconds),
+    _Column(run_tables.LEAVE_ONE_OUT,
+            "Share of distorted pictures recognised when they are left out; Evaluate measures it",
+            lambda run: run_tables.percent(_accuracy(run)), _accuracy),
 )  # fmt: skip
-TITLES = [*(column[0] for column in _COLUMNS), "Data"]
+_DATA = "Data"
+TITLES = [*[column.title for column in _COLUMNS], _DATA]
 
 
-def _data(session: Session, run: Run) -> str:
-    changed = run_data.change(session, run).removeprefix(
-        "dataset "
-    )  # the column's title says of what
-    return changed or ("–" if session.dataset is None else "current")
+def _data_text(session: Session, run: Run) -> str:
+    """Return whether a run's data are the current ones, in words for the column of that name."""
+    reason = stale_reason(session, run)
+    if reason == SETTINGS_CHANGED:
+        return "settings changed"
+    return reason or _data_value(session, run) or "–"
 
 
-def columns(session: Session) -> tuple[Column, ...]:
-    """Give all columns of the table; the last tells of the session's data, too."""
-    tip = "Whether it was trained on the dataset shown now"
-    return (
-        *_COLUMNS,
-        (
-            *("Data", tip),
-            lambda run: _data(session, run),
-            lambda run: "stale" if run.stale else "" if session.dataset is None else "current",
-        ),
+def _data_value(session: Session, run: Run) -> str:
+    if run.stale:
+        return "stale"
+    return "" if session.dataset is None else "current"
+
+
+def _columns(session: Session) -> tuple[_Column, ...]:
+    """Return all columns of the table; the last one depends on the session as well."""
+    data = _Column(
+        _DATA,
+        "Whether the run was trained on the dataset shown now",
+        lambda run: _data_text(session, run),
+        lambda run: _data_value(session, run),
     )
+    return (*_COLUMNS, data)
 
 
-def _done(run: Run) -> TrainingSettings:
-    """Give the settings that lead to a run's model: where it was stopped, the epochs that it has."""
-    done = run.model.state.epoch if run.model.end == STOPPED else 0
-    return replace(run.settings, epochs=done) if done else run.settings
+def _settings_to_repeat(run: Run) -> TrainingSettings:
+    """Return the settings that repeat a run; if it was stopped, with the epochs it has done."""
+    epochs = run.model.state.epoch if run.model.end == STOPPED else 0
+    return replace(run.settings, epochs=epochs) if epochs else run.settings
 
 
 class RunsModel(QAbstractTableModel):
-    """The runs of a session, one in a row."""
+    """The runs of a session, one in each row."""
 
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._session, self._columns = session, columns(session)
+        self._session = session
+        self._columns = _columns(session)
         self.runs: Sequence[Run] = session.runs  # in the order shown
 
     def show(self, after: Sequence[Run]) -> None:
-        """Take other runs, or the same in another order; those that stay are kept, with what is selected."""
+        """Show other runs, or the same ones in another order; the same ones stay selected."""
         before = self.runs
         places = {run.number: row for row, run in enumerate(after)}
         if places.keys() != {run.number for run in before}:
@@ -132,46 +161,53 @@ class RunsModel(QAbstractTableModel):
         self.layoutChanged.emit()
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
-        """One row per run."""
+        """Return the number of runs."""
         return 0 if parent.isValid() else len(self.runs)
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008
-        """One column per figure."""
+        """Return the number of columns."""
         return 0 if parent.isValid() else len(self._columns)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Give a cell's text."""
+        """Return a cell's text, tooltip or alignment."""
         if not index.isValid() or index.row() >= len(self.runs):
             return None
-        run, column = self.runs[index.row()], self._columns[index.column()]
+        run = self.runs[index.row()]
+        column = self._columns[index.column()]
         if role == Qt.ItemDataRole.EditRole and index.column() == NAME:
             return run.name
         if role == Qt.ItemDataRole.DisplayRole:
-            return column[2](run)
+            return column.text(run)
         if role == Qt.ItemDataRole.ToolTipRole:
-            if run.stale:
-                again = "" if self._session.holds(run) else " Train again to compare."
-                return run_data.sentence(self._session, run) + again
-            return column[2](run)
-        if role == Qt.ItemDataRole.TextAlignmentRole and isinstance(column[3](run), int | float):
+            return self._stale_tip(run) if run.stale else column.text(run)
+        is_number = isinstance(column.value(run), int | float)
+        if role == Qt.ItemDataRole.TextAlignmentRole and is_number:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         return None
+
+    def _stale_tip(self, run: Run) -> str:
+        sentence = stale_sentence(self._session, run)
+        if not self._session.holds(run):
+            sentence += " Train again to compare."
+        return sentence
 
     def headerData(
         self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
     ) -> Any:
-        """Give a column's title and what it is."""
+        """Return a column's title and tooltip."""
         if orientation == Qt.Orientation.Horizontal:
             if role == Qt.ItemDataRole.DisplayRole:
                 return TITLES[section]
             if role == Qt.ItemDataRole.ToolTipRole:
-                return f"{self._columns[section][1]}. {run_tables.ORDER_TIP}"
+                return f"{self._columns[section].tip}. {run_tables.SORT_TIP}"
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        """Only the name can be edited."""
+        """Allow only the name to be edited."""
         flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-        return flags | Qt.ItemFlag.ItemIsEditable if index.column() == NAME else flags
+        if index.column() == NAME:
+            flags |= Qt.ItemFlag.ItemIsEditable
+        return flags
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Rename a run."""
@@ -182,13 +218,16 @@ class RunsModel(QAbstractTableModel):
         return True
 
     def value(self, run: Run, column: int) -> object:
-        """Give what to put in order and save by."""
-        return self._columns[column][3](run)
+        """Return the value to sort and save by."""
+        return self._columns[column].value(run)
 
     def table(self) -> list[tuple[object, ...]]:
-        """Give all as a table for a file, in the order shown."""
-        head: list[tuple[object, ...]] = [tuple(TITLES)]
-        return head + [tuple(column[3](run) for column in self._columns) for run in self.runs]
+        """Return the table for a file, in the order shown."""
+        rows: list[tuple[object, ...]] = [tuple(TITLES)]
+        for run in self.runs:
+            values = (column.value(run) for column in self._columns)
+            rows.append(tuple("" if value is None else value for value in values))
+        return rows
 
 
 class RunsViewer(Viewer):
@@ -202,23 +241,29 @@ class RunsViewer(Viewer):
         super().__init__(session, jobs, actions, parent)
         self.model = RunsModel(session, self)
         self._build()
-        self.looks.keep(order=run_tables.order(self.table.horizontalHeader(), TITLES))
-        for signal in (session.runs_changed, session.run_selected, session.dataset_changed,
-                       session.reference_changed, session.spec_changed):  # fmt: skip
-            signal.connect(self.mark_dirty)
+        self.view_settings.register(
+            order=run_tables.saved_order(self.table.horizontalHeader(), TITLES)
+        )
+        session.runs_changed.connect(self.mark_dirty)
+        session.run_selected.connect(self.mark_dirty)
+        session.dataset_changed.connect(self.mark_dirty)
+        session.reference_changed.connect(self.mark_dirty)
+        session.spec_changed.connect(self.mark_dirty)
         jobs.changed.connect(self._update_buttons)
 
     def missing_step(self) -> NextStep | None:
-        """Need a trained model."""
-        return None if self.session.runs else need_run(self.session, self._actions)
+        """Return the step to a trained model."""
+        return None if self.session.runs else step_to_run(self.session, self._actions)
 
     def redraw(self) -> None:
         """Show the session's runs and which is selected."""
         header = self.table.horizontalHeader()
-        self.model.show(run_tables.in_order(header, self.session.runs, self.model.value))
+        runs = run_tables.sorted_by_header(header, self.session.runs, self.model.value)
+        self.model.show(runs)
         run = self.session.run
         row = next((row for row, each in enumerate(self.model.runs) if each is run), -1)
         selection = self.table.selectionModel()
+        # Qt must not report a selection that follows the session as one made by the user.
         if row >= 0 and [index.row() for index in selection.selectedRows()] != [row]:
             selection.blockSignals(True)
             self.table.selectRow(row)
@@ -226,16 +271,14 @@ class RunsViewer(Viewer):
             self.table.viewport().update()
         self._update_buttons()
 
-    # --- building ---------------------------------------------------------------------------------------
+    # --- building ---------------------------------------------------------------------------------
 
     def _build(self) -> None:
         self.table = QTableView(self)
         self.table.setModel(self.model)
         self.table.setAccessibleName("Runs")
-        self.table.setToolTip(
-            "Select a run, and all viewers show it; a heading puts the runs in order"
-        )
-        run_tables.set_up(self.table, SETTINGS, self.mark_dirty)
+        self.table.setToolTip("Select a run to show it in all viewers; click a heading to sort")
+        run_tables.set_up_table(self.table, SETTINGS, self.mark_dirty)
         self.table.selectionModel().selectionChanged.connect(self._on_selection_changed)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.table.customContextMenuRequested.connect(self._on_menu)
@@ -244,43 +287,44 @@ class RunsViewer(Viewer):
         delete.activated.connect(self.ask_delete)
         self.buttons: dict[str, QPushButton] = {}
         row = Flow()
-        for text, tip, work in (
-            ("Evaluate", "Recognise every training picture as if it were not known", self.evaluate),
-            ("Rename", "Give the selected run another name (F2)", self.rename),
+        evaluate_tip = "Recognise every training picture as if the model had not seen it"
+        command_tip = "Copy the isca command that trains the same model"
+        for text, tip, action in (
+            ("Evaluate", evaluate_tip, self.evaluate),
+            ("Rename", "Rename the selected run (F2)", self.rename),
             ("Export model…", "Save the selected run's model to a file", self.ask_export),
-            ("Copy as command", "Copy the isca command that trains the same", self.copy_command),
-            ("Delete…", "Forget the selected run (Del)", self.ask_delete),
+            ("Copy as command", command_tip, self.copy_command),
+            ("Delete…", "Delete the selected run (Del)", self.ask_delete),
         ):
             button = QPushButton(text, self)
             button.setAccessibleName(f"{text}: {tip}")
             button.setToolTip(tip)
             button.setProperty("tip", tip)
-            button.clicked.connect(work)
+            button.clicked.connect(action)
             self.buttons[text] = button
             row.addWidget(button)
         self.note = QLabel(self)
         row.addWidget(self.note)
         row.push()
-        self._thing = Exportable("runs", "table of the runs", table=self.model.table)
-        row.addWidget(self.exporter.button(self._thing))
+        self._table_item = Exportable("runs", "table of the runs", table=self.model.table)
+        row.addWidget(self.exporter.button(self._table_item))
         layout = QVBoxLayout(self.content)
         layout.setContentsMargins(6, 6, 6, 6)
         layout.addWidget(self.table, 1)
         layout.addLayout(row)
 
-    # --- what the buttons do ----------------------------------------------------------------------------
+    # --- what the buttons do ----------------------------------------------------------------------
 
     def evaluate(self) -> None:
-        """Measure leave-one-out accuracy of the selected run."""
+        """Measure the leave-one-out accuracy of the selected run."""
         if self.session.run is not None:
             self._actions.evaluate(self.session.run.number)
 
     def rename(self) -> None:
         """Edit the name in the table."""
         rows = self.table.selectionModel().selectedRows()
-        if (
-            rows and self.table.state() != QTableView.State.EditingState
-        ):  # the name may be edited already
+        already_editing = self.table.state() == QTableView.State.EditingState
+        if rows and not already_editing:
             self.table.edit(self.model.index(rows[0].row(), NAME))
 
     def ask_export(self) -> None:
@@ -297,20 +341,23 @@ class RunsViewer(Viewer):
         dialog.open()
 
     def copy_command(self) -> None:
-        """Copy what gives the same run on the command line."""
-        run, reference = self.session.run, self.session.reference
+        """Copy the commands that train the selected run again."""
+        run = self.session.run
+        reference = self.session.reference
         if run is None:
             return
-        same = self.session.holds(run) and self.session.work.dataset_of is reference
-        dataset = (
-            self.session.dataset if same else None
-        )  # what is edited in step 2 is of the next one
+        # The dataset that is loaded counts, not the settings in step 2, which are for the next one.
+        dataset = None
+        if self.session.holds(run) and self.session.work.dataset_of is reference:
+            dataset = self.session.dataset
         picture = reference.path if reference is not None else None
-        QGuiApplication.clipboard().setText(run_commands(_done(run), dataset, picture, run.name))
-        self.session.say("info", f"The command that trains {run.name} is on the clipboard.")
+        text = run_commands(_settings_to_repeat(run), dataset, picture, run.name)
+        QGuiApplication.clipboard().setText(text)
+        text = f"The command that trains {run.name} was copied to the clipboard."
+        self.session.say("info", text)
 
     def ask_delete(self) -> None:
-        """Forget the selected run, when asked for twice."""
+        """Delete the selected run after a confirmation."""
         run = self.session.run
         if run is None:
             return
@@ -319,17 +366,18 @@ class RunsViewer(Viewer):
         box.setIcon(QMessageBox.Icon.Question)
         box.setTextFormat(Qt.TextFormat.PlainText)
         box.setText(f"Delete {run.name}?")
-        box.setInformativeText("Its model and evaluation are lost unless you export it first.")
+        box.setInformativeText(
+            "Its model and evaluation will be lost unless you export the model first."
+        )
         yes = box.addButton("Delete", QMessageBox.ButtonRole.DestructiveRole)
         box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
         yes.clicked.connect(lambda: self._delete(run))
         box.open()
 
     def _delete(self, asked: Run) -> None:
+        # A project opened meanwhile may have another run of the same number.
         run = self.session.run_of(asked.number)
-        if (
-            run is not None and run.model is asked.model
-        ):  # not one of a project that was opened meanwhile
+        if run is not None and run.model is asked.model:
             self.session.remove_run(run.number)
 
     def _on_export_chosen(self, run: Run, path: str) -> None:
@@ -345,10 +393,10 @@ class RunsViewer(Viewer):
                 self.session.select_run(number)
 
     def menu(self) -> QMenu:
-        """Offer all that can be done with the table."""
-        menu = self.exporter.menu(self._thing)
+        """Make the menu of the table."""
+        menu = self.exporter.menu(self._table_item)
         menu.addSeparator()
-        run_tables.add_order_menu(menu, self.table.horizontalHeader(), TITLES)
+        run_tables.add_sort_menu(menu, self.table.horizontalHeader(), TITLES)
         for text, button in self.buttons.items():
             action = menu.addAction(text)
             action.setEnabled(button.isEnabled())
@@ -364,13 +412,15 @@ class RunsViewer(Viewer):
         run = self.session.run
         busy = run is not None and self.jobs.running(JobName.EVALUATION.of(run.number))
         for text, button in self.buttons.items():
-            reason = "" if run is not None else "Select a run first."
-            if text == "Evaluate" and busy:
-                reason = "It is being evaluated."
+            reason = ""
+            if run is None:
+                reason = "Select a run first."
+            elif text == "Evaluate" and busy:
+                reason = "The evaluation is running."
             button.setEnabled(not reason)
             button.setToolTip(reason or str(button.property("tip")))
         live = self.session.live
-        self.note.setText(f"{live.name} is being trained." if live is not None else "")
+        self.note.setText(f"{live.name} is training." if live is not None else "")
 
 
 if __name__ == "__main__":

@@ -1,1 +1,1 @@
-"""The vote map viewer: what each block was taken for, how surely, and how strong it is."""
+"""The vote map viewer: the kind each block votes for, how certainly, and how strongly."""

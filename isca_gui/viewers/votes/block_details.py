@@ -1,4 +1,4 @@
-"""What speaks for the vote of one block: the block, and the nearest training patch beside it."""
+"""The evidence for the vote of one block: the block beside the nearest training patch."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from isca_gui.core.recognition.recogniser import Recognition
     from isca_gui.session.records import TestedPicture
 
-HINT = "Point at a block (pointer or Shift+arrows): its distances, the nearest training patch."
-_LOWEST, _HIGHEST = 40, 96  # of the two pictures, in pixels
+HINT = "Point at a block (mouse or Shift+arrow keys) to see its distances and the nearest patch."
+# Heights of the two pictures, in pixels.
+_LOWEST = 40
+_HIGHEST = 96
 
 
 class BlockDetails(QWidget):
@@ -26,13 +28,13 @@ class BlockDetails(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.title, self.which = QLabel(HINT, self), QLabel(self)
+        self.title = QLabel(HINT, self)
+        self.which = QLabel(self)
         for label in (self.title, self.which):
             label.setWordWrap(True)
             label.setAlignment(Qt.AlignmentFlag.AlignTop)
-            label.setMinimumHeight(
-                2 * self.fontMetrics().height() + 2
-            )  # nothing jumps when texts change
+            # Room for two lines, so that nothing jumps when the text changes.
+            label.setMinimumHeight(2 * self.fontMetrics().height() + 2)
         self.own = PictureCanvas("The block", self)
         self.nearest = PictureCanvas("The nearest training patch", self)
         row = QHBoxLayout()
@@ -57,7 +59,7 @@ class BlockDetails(QWidget):
             canvas.set_layer(None)
 
     def show_block(self, tested: TestedPicture, block: int, dataset: Dataset | None) -> None:
-        """Show a block; `dataset` is what the run was trained on, if it is there."""
+        """Show a block; `dataset` is what the run was trained on, if it is loaded."""
         found = tested.recognition
         assert found is not None
         place = found.grid.rectangle(block)
@@ -65,7 +67,8 @@ class BlockDetails(QWidget):
         self.own.set_picture(tested.picture[place.top : place.bottom, place.left : place.right])
         number = int(found.nearest[block])
         if dataset is not None and 0 <= number < len(dataset.entries):
-            picture, entry = dataset.pictures[number], dataset.entries[number]
+            picture = dataset.pictures[number]
+            entry = dataset.entries[number]
             self.nearest.set_picture(picture[place.top : place.bottom, place.left : place.right])
             self.which.setText(
                 f"Nearest: {style_of(entry.label).title}, MSE {level_text(entry.achieved_mse)}"
@@ -76,19 +79,20 @@ class BlockDetails(QWidget):
 
 
 def headline(found: Recognition, block: int, place: Rectangle) -> str:
-    """Say in a line what a block was taken for."""
+    """Return in one line what a block votes for."""
     winner = int(found.winner[block])
     where = f"Block at x {place.left}, y {place.top}"
     if winner < 0:
-        return f"{where}: undecided, two classes are equally near."
+        return f"{where}: undecided, because two classes are equally near."
     label = found.classes[winner]
     level = float(found.level[block])
-    strong = f", MSE ≈ {level_text(level)}" if level > 0 else ""
-    return f"{where}: {style_of(label).title}{strong}, confidence {float(found.confidence[block]):.0%}."
+    strength = f", MSE ≈ {level_text(level)}" if level > 0 else ""
+    confidence = float(found.confidence[block])
+    return f"{where}: {style_of(label).title}{strength}, confidence {confidence:.0%}."
 
 
 def distances(found: Recognition, block: int) -> dict[str, float]:
-    """Give the distances of a block to the nearest training picture of every class."""
+    """Return the distances of a block to the nearest training picture of every class."""
     return {
         label: float(found.distances[block, place]) for place, label in enumerate(found.classes)
     }

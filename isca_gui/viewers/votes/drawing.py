@@ -1,4 +1,4 @@
-"""The maps of a recognition over its picture, drawn for the zoom they are looked at."""
+"""The maps of a recognition over its picture, drawn for the zoom at which they are seen."""
 
 from __future__ import annotations
 
@@ -16,45 +16,52 @@ if TYPE_CHECKING:
     from isca_gui.session.records import TestedPicture
     from isca_gui.viewers.canvas.layers import Layer
 
-VOTES, CONFIDENCE, SEVERITY = "votes", "confidence", "severity"
+# The maps, by the names that projects save.
+VOTES = "votes"
+CONFIDENCE = "confidence"
+SEVERITY = "severity"
+# Text and tooltip of the buttons.
 MAPS = {
-    VOTES: ("Class", "what each block was taken for; the fainter, the less sure"),
-    CONFIDENCE: ("Confidence", "how sure the vote of each block is"),
-    SEVERITY: ("Severity", "how strong the damage of each block is, as MSE"),
+    VOTES: ("Class", "the kind each block votes for; the fainter, the less certain"),
+    CONFIDENCE: ("Confidence", "how certain the vote of each block is"),
+    SEVERITY: ("Severity", "how strongly each block is distorted, as MSE"),
 }
 _DRAW = {CONFIDENCE: vote_overlays.confidence_overlay, SEVERITY: vote_overlays.severity_overlay}
-_APART = 2.5  # screen pixels that one unit of a pattern needs at least for the picture to be seen through it
-_MOST_APART = 64
-GUESS_FIRST = (
-    "A mystery: what was done to this picture? Guess at the left, then the answer is shown."
-)
+# Screen pixels that one unit of a pattern needs for the picture to be seen through it.
+_UNIT = 2.5
+_LARGEST_SPACING = 64
+GUESS_FIRST = "A mystery picture: what was done to it? Guess on the left to see the answer."
 
 
 def draw_map(kind: str, tested: TestedPicture, spacing: int = 1) -> tuple[Layer, QImage | None]:
     """Draw a test picture and one of its maps."""
-    found, (height, width) = tested.recognition, tested.picture.shape
+    picture = grey_layer(tested.picture)
+    found = tested.recognition
     if found is None:
-        return grey_layer(tested.picture), None
+        return picture, None
+    height, width = tested.picture.shape
     if kind == VOTES:
-        return grey_layer(tested.picture), pixel_image(
-            vote_overlays.vote_overlay(found, height, width, spacing)
-        )
-    return grey_layer(tested.picture), pixel_image(_DRAW[kind](found, height, width))
+        pixels = vote_overlays.vote_overlay(found, height, width, spacing)
+    else:
+        pixels = _DRAW[kind](found, height, width)
+    return picture, pixel_image(pixels)
 
 
 def concealed(tested: TestedPicture | None) -> TestedPicture | None:
-    """Keep the answer back where somebody is to guess first."""
-    return replace(tested, recognition=None, stored=None) if tested and tested.secret else tested
+    """Return a mystery picture without its answer, and any other picture as it is."""
+    if tested is not None and tested.secret:
+        return replace(tested, recognition=None, stored=None)
+    return tested
 
 
 def spacing_at(zoom: float) -> int:
-    """Give how far apart patterns must be to look the same on the screen at a zoom: a power of two."""
-    doublings = max(0, math.ceil(math.log2(max(_APART / zoom, 1e-3))))
-    return min(1 << doublings, _MOST_APART)
+    """Return the spacing, a power of two, at which patterns look the same at any zoom."""
+    doublings = max(0, math.ceil(math.log2(max(_UNIT / zoom, 1e-3))))
+    return min(1 << doublings, _LARGEST_SPACING)
 
 
 def ordered_shares(verdict: Verdict) -> dict[str, float]:
-    """Give the shares of all classes, the largest first, undecided last."""
+    """Return the shares of all classes, the largest first and undecided last."""
     shares = dict(verdict.shares)
     undecided = shares.pop("undecided", 0.0)
     ordered = sorted(shares, key=lambda label: -shares[label])

@@ -1,4 +1,4 @@
-"""What was recognised in a picture, and where: the vote map over it, the shares, the verdict."""
+"""What was recognised in a picture, and where: the map over it, the shares, and the verdict."""
 
 from __future__ import annotations
 
@@ -9,9 +9,19 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QApplication,
     QButtonGroup,
+    QComboBox,
+    QFrame,
     QHBoxLayout,
     QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
     QSlider,
+    QSplitter,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
+    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -22,13 +32,13 @@ from isca_gui.viewers import view_settings
 from isca_gui.viewers.canvas.canvas import PictureCanvas
 from isca_gui.viewers.colour_bar import ColourBar
 from isca_gui.viewers.export import Exportable
-from isca_gui.viewers.runs import run_data
 from isca_gui.viewers.viewer import (
     ChoiceButton,
     LatestOnly,
     NextStep,
     Viewer,
-    need_run,
+    stale_sentence,
+    step_to_run,
     zoom_buttons,
 )
 from isca_gui.viewers.votes.block_details import BlockDetails, distances
@@ -44,12 +54,11 @@ from isca_gui.viewers.votes.drawing import (
     spacing_at,
 )
 from isca_gui.viewers.votes.legend import Legend
-from isca_gui.viewers.votes.parts import SourceBox, VerdictBox, beside, plain_button
 from isca_gui.widgets import theme
 from isca_gui.widgets.flow_layout import Flow, together
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QHideEvent, QImage, QKeyEvent
+    from PySide6.QtGui import QHideEvent, QImage, QKeyEvent, QPaintEvent
 
     from isca_gui.jobs.actions import Actions
     from isca_gui.jobs.runner import JobRunner
@@ -57,8 +66,14 @@ if TYPE_CHECKING:
     from isca_gui.session.session import Session
     from isca_gui.viewers.canvas.layers import Layer
 
-_OPACITY = 60  # per cent, at first
-_NOT_YET = "This picture has not been recognised yet: train a model first."
+# Opacity of the map at first, in per cent.
+_OPACITY = 60
+# Letters of a test picture's name that are seen in its box.
+_SOURCE_LETTERS = 17
+# Height of the map in pixels that nothing else may take.
+_LOWEST_MAP = 110
+_SOURCE_TIP = "Which test picture is shown"
+_NOT_RECOGNISED = "This picture has not been recognised yet. Train a model first."
 
 
 class VoteMapViewer(Viewer):
@@ -73,35 +88,36 @@ class VoteMapViewer(Viewer):
         self.kind = VOTES
         self._tested: TestedPicture | None = None
         self._spacing = 1  # of the patterns drawn
-        self._newest = LatestOnly(jobs, "vote map", "Drawing the map", self)
+        self._latest = LatestOnly(jobs, "vote map", "Drawing the map", self)
         self._save_when_drawn = False
         self._build()
-        kept = {
-            "map": view_settings.one_of(self.maps),
-            "opacity": view_settings.slider(self.opacity),
-        }
-        self.looks.keep(**kept, view=view_settings.view(self.canvas.view))
-        for signal in (
-            *(session.tested_selected, session.tested_changed, session.run_selected),
-            *(session.dataset_changed, session.reference_changed, session.stale_changed),
-        ):
-            signal.connect(self.mark_dirty)
+        self.view_settings.register(
+            map=view_settings.one_of(self.maps),
+            opacity=view_settings.slider(self.opacity),
+            view=view_settings.visible_part(self.canvas.view),
+        )
+        session.tested_selected.connect(self.mark_dirty)
+        session.tested_changed.connect(self.mark_dirty)
+        session.run_selected.connect(self.mark_dirty)
+        session.dataset_changed.connect(self.mark_dirty)
+        session.reference_changed.connect(self.mark_dirty)
+        session.stale_changed.connect(self.mark_dirty)
         application = QApplication.instance()
         if isinstance(application, QApplication):
             application.focusChanged.connect(self._on_focus_changed)
 
     def missing_step(self) -> NextStep | None:
-        """Need a trained model and a test picture."""
+        """Return the step to a trained model, or to a test picture."""
         if self.session.test is not None:
             return None
         spec = self.session.spec
         kind = "jpeg" if "jpeg" in spec.kinds else spec.kinds[-1]
         level = spec.levels[len(spec.levels) // 2]
-        return need_run(self.session, self._actions) or NextStep(
-            "Next: open a test picture at the left, or begin with a distorted version of the reference.",
-            "Make and recognise a test picture",
-            lambda: self._actions.recognise_made(kind, level, spec.seed + 1),
-            JobName.RECOGNITION,
+        return step_to_run(self.session, self._actions) or NextStep(
+            text="Next: open a test picture on the left, or start with a distorted copy.",
+            button="Make and recognise a test picture",
+            action=lambda: self._actions.recognise_made(kind, level, spec.seed + 1),
+            job=JobName.RECOGNITION,
         )
 
     def redraw(self) -> None:
@@ -112,7 +128,7 @@ class VoteMapViewer(Viewer):
             self._tested = tested
             found = tested.recognition if tested is not None else None
             self.canvas.view.stride = found.grid.side if found is not None else 1
-            self._newest.forget()
+            self._latest.discard()
             self._draw()
         if tested is not None:
             self._describe(tested)
@@ -123,24 +139,28 @@ class VoteMapViewer(Viewer):
         self.maps[kind].setChecked(True)
         self._draw()
 
-    # --- building ---------------------------------------------------------------------------------------
+    # --- building ---------------------------------------------------------------------------------
 
     def _build(self) -> None:
         self.canvas = PictureCanvas("Test picture with its map", self)
         self.canvas.set_overlay_opacity(_OPACITY / 100)
         self.canvas.view.cursor_changed.connect(self._on_cursor_changed)
         self.canvas.view.changed.connect(self._on_zoomed)
-        self.canvas.installEventFilter(self)  # a fitted picture has another zoom at another size
-        self.canvas.menu = lambda: self.exporter.menu(*self._things())
+        # The zoom of a fitted picture changes with the size of the canvas.
+        self.canvas.installEventFilter(self)
+        self.canvas.menu = lambda: self.exporter.menu(*self.exportables())
         self.bar = ColourBar("Scale of the map", self)
         self.legend = Legend(self)
         self.details = BlockDetails(self)
         self.bottom = VerdictBox(self)
-        self.verdict, self.note = self.bottom.verdict, self.bottom.note
-        self.again, self.copy, self.save = self.bottom.again, self.bottom.copy, self.bottom.save
+        self.verdict = self.bottom.verdict
+        self.note = self.bottom.note
+        self.again = self.bottom.again
+        self.copy = self.bottom.copy
+        self.save = self.bottom.save
         self.again.clicked.connect(self._on_again)
         self.copy.clicked.connect(self._on_copy)
-        self.save.clicked.connect(lambda: self.exporter.ask(self._verdict_thing()))
+        self.save.clicked.connect(lambda: self.exporter.save_as(self._verdict_item()))
         picture = QWidget(self)
         row = QHBoxLayout(picture)
         row.setContentsMargins(0, 0, 0, 0)
@@ -149,7 +169,7 @@ class VoteMapViewer(Viewer):
         layout = QVBoxLayout(self.content)
         layout.setContentsMargins(6, 6, 6, 6)
         layout.addLayout(self._controls())
-        layout.addWidget(beside(picture, self.legend, self.details), 1)
+        layout.addWidget(_beside(picture, self.legend, self.details), 1)
         layout.addWidget(self.bottom)
 
     def _controls(self) -> Flow:
@@ -173,60 +193,61 @@ class VoteMapViewer(Viewer):
         self.opacity.valueChanged.connect(self._on_opacity_changed)
         label = QLabel("Opacity", self)
         label.setBuddy(self.opacity)
-        self.hide_button = plain_button("Hide", "Hold to see the picture alone (Space)", self)
+        self.hide_button = _push_button("Hide", "Hold to see the picture alone (Space)", self)
         self.hide_button.pressed.connect(lambda: self.canvas.set_overlay_shown(False))
         self.hide_button.released.connect(lambda: self.canvas.set_overlay_shown(True))
         row.addWidget(together(self, label, self.opacity, self.hide_button))
         row.push()
         row.addWidget(zoom_buttons(self.canvas, self))
-        row.addWidget(self.exporter.button(*self._things()))
+        row.addWidget(self.exporter.button(*self.exportables()))
         return row
 
-    def _things(self) -> tuple[Exportable, ...]:
+    def exportables(self) -> tuple[Exportable, ...]:
+        """Return what can be saved and copied."""
         return (
-            Exportable("vote map", "map", image=self.canvas.composed),
+            self._map_item(),
             Exportable("votes", "bar chart", image=self.legend.drawn, svg=self.legend.svg),
             Exportable("votes", "table of the votes", table=self.legend.rows),
-            Exportable("blocks", "table of the blocks", table=self.block_rows),
-            self._verdict_thing(),
+            self._blocks_item(),
+            self._verdict_item(),
         )
 
-    def _verdict_thing(self) -> Exportable:
+    def _map_item(self) -> Exportable:
+        return Exportable("vote map", "map", image=self.canvas.composed)
+
+    def _blocks_item(self) -> Exportable:
+        return Exportable("blocks", "table of the blocks", table=self.block_rows)
+
+    def _verdict_item(self) -> Exportable:
         return Exportable("verdict", "verdict", text=self.verdict_text)
 
     def verdict_text(self) -> str:
-        """Give the verdict as it can be sent to somebody."""
+        """Return the verdict with the picture's name, to be sent to somebody."""
         tested = self._tested
-        return f"{tested.name}: {tested.verdict.sentence}\n" if tested and tested.verdict else ""
+        if tested is None or tested.verdict is None:
+            return ""
+        return f"{tested.name}: {tested.verdict.sentence}\n"
 
     def block_rows(self) -> list[tuple[object, ...]]:
-        """Give the votes of all blocks as a table."""
+        """Return the votes of all blocks as a table."""
         found = self._tested.recognition if self._tested else None
         if found is None:
             return [("block",)]
-        head = (
-            "block",
-            "x",
-            "y",
-            "class",
-            "confidence",
-            "level",
-            "rank",
-            "nearest",
-            *found.classes,
-        )
-        rows: list[tuple[object, ...]] = [head]
+        head = ("block", "x", "y", "class", "confidence", "level", "rank", "nearest")
+        rows: list[tuple[object, ...]] = [(*head, *found.classes)]
         for block in range(found.grid.count):
-            place, winner = found.grid.rectangle(block), int(found.winner[block])
+            place = found.grid.rectangle(block)
+            winner = int(found.winner[block])
             label = found.classes[winner] if winner >= 0 else "undecided"
             figures = (found.confidence[block], found.level[block], found.rank[block])
-            rows.append(
-                (block, place.left, place.top, label, *(f"{value:.6g}" for value in figures),
-                 int(found.nearest[block]), *(f"{value:.6g}" for value in found.distances[block]))
-            )  # fmt: skip
+            row = [block, place.left, place.top, label]
+            row += [f"{value:.6g}" for value in figures]
+            row.append(int(found.nearest[block]))
+            row += [f"{value:.6g}" for value in found.distances[block]]
+            rows.append(tuple(row))
         return rows
 
-    # --- drawing ----------------------------------------------------------------------------------------
+    # --- drawing ----------------------------------------------------------------------------------
 
     def _fill(self) -> None:
         self.source.clear()
@@ -236,13 +257,16 @@ class VoteMapViewer(Viewer):
             self.source.setCurrentIndex(self.source.findData(self.session.test.number))
 
     def _draw(self) -> None:
-        tested, kind = self._tested, self.kind
-        if tested is not None:
-            self._spacing = spacing = self._wanted_spacing()
-            self._newest.ask(lambda: draw_map(kind, tested, spacing), self._on_drawn)
+        tested = self._tested
+        if tested is None:
+            return
+        kind = self.kind
+        spacing = self._wanted_spacing()
+        self._spacing = spacing
+        self._latest.submit(lambda: draw_map(kind, tested, spacing), self._on_drawn)
 
     def _wanted_spacing(self) -> int:
-        """Give the spacing of patterns for the zoom shown, also for a picture that is not shown yet."""
+        """Return the spacing of patterns for the zoom at which the picture is or will be shown."""
         if self._tested is None:
             return spacing_at(self.canvas.zoom())
         height, width = self._tested.picture.shape
@@ -263,38 +287,44 @@ class VoteMapViewer(Viewer):
             self.bar.set_scale(vote_overlays.CONFIDENCE_COLOURS, 0, 1, "{:.2f}")
         elif self.kind == SEVERITY and found is not None:
             limit = vote_overlays.severity_limit(found)
-            form = "{:.0f}" if limit >= 100 else "{:.3g}"
-            self.bar.set_scale(vote_overlays.SEVERITY_COLOURS, 0, limit, form)
+            number_format = "{:.0f}" if limit >= 100 else "{:.3g}"
+            self.bar.set_scale(vote_overlays.SEVERITY_COLOURS, 0, limit, number_format)
         if self._save_when_drawn:
             self.ask_save_map()
 
     def _describe(self, tested: TestedPicture) -> None:
-        secret, verdict = tested.secret, tested.verdict
         self.show_block(self._block_at(self.canvas.view.cursor))
-        unknown = GUESS_FIRST if secret else _NOT_YET
-        self.bottom.show_verdict(verdict.sentence if verdict else unknown, verdict is not None)
-        self.legend.set_shares(ordered_shares(verdict) if verdict is not None else {})
-        notes = (
-            [f"In truth: {theme.truth_words(tested.truth)}."] if tested.truth and not secret else []
-        )
+        verdict = tested.verdict
+        if verdict is not None:
+            self.bottom.show_verdict(verdict.sentence, known=True)
+            self.legend.set_shares(ordered_shares(verdict))
+        else:
+            reason = GUESS_FIRST if tested.secret else _NOT_RECOGNISED
+            self.bottom.show_verdict(reason, known=False)
+            self.legend.set_shares({})
+        notes = []
+        if tested.truth and not tested.secret:
+            notes.append(f"Actual: {theme.truth_words(tested.truth)}.")
         stale = self.session.tested_stale(tested)
         if stale:
-            run = self.session.run_of(tested.run)
-            name = run.name if run is not None else f"run {tested.run}"
-            selected = run is not None and run is self.session.run
-            why = (
-                run_data.sentence(self.session, run)
-                if run and selected
-                else "It is not selected now."
-            )
-            notes.append(f"Recognised by {name}. {why}")
-        can = (stale or tested.recognition is None) and self.session.run is not None and not secret
-        self.bottom.show_notes(notes, can)
+            notes.append(self._stale_note(tested))
+        outdated = stale or tested.recognition is None
+        again = outdated and self.session.run is not None and not tested.secret
+        self.bottom.show_notes(notes, again)
 
-    # --- what happens -----------------------------------------------------------------------------------
+    def _stale_note(self, tested: TestedPicture) -> str:
+        """Return why an answer is not that of the selected run on the current data."""
+        run = self.session.run_of(tested.run)
+        if run is None:
+            return f"This answer is from run {tested.run}, which was deleted."
+        if run is not self.session.run:
+            return f"This answer is from {run.name}; another run is selected."
+        return f"This answer is from {run.name}. {stale_sentence(self.session, run)}"
+
+    # --- what happens -----------------------------------------------------------------------------
 
     def show_block(self, block: int | None) -> None:
-        """Show what speaks for the vote of a block."""
+        """Show the evidence for the vote of a block; clear it if there is no block."""
         tested = self._tested
         if tested is None or tested.recognition is None or block is None:
             self.canvas.set_highlight(None)
@@ -304,21 +334,20 @@ class VoteMapViewer(Viewer):
         found = tested.recognition
         self.canvas.set_highlight(found.grid.rectangle(block))
         self.legend.set_distances(distances(found, block))
-        run, dataset = self.session.run_of(tested.run), self.session.dataset
-        fits = run is not None and self.session.holds(run)
-        self.details.show_block(tested, block, dataset if fits else None)
+        run = self.session.run_of(tested.run)
+        loaded = run is not None and self.session.holds(run)
+        self.details.show_block(tested, block, self.session.dataset if loaded else None)
 
     def _block_at(self, place: tuple[int, int] | None) -> int | None:
-        """Give the block at a pixel; None where there is none."""
+        """Return the block at a pixel, or None if there is none."""
         found = self._tested.recognition if self._tested else None
-        if (
-            place is None
-            or found is None
-            or place[0] >= found.grid.height
-            or place[1] >= found.grid.width
-        ):
+        if place is None or found is None:
             return None
-        return found.grid.index_at(*place)
+        row, column = place
+        # While another picture is still shown, the cursor may lie outside this one.
+        if row >= found.grid.height or column >= found.grid.width:
+            return None
+        return found.grid.index_at(row, column)
 
     def _on_cursor_changed(self, place: tuple[int, int] | None) -> None:
         self.show_block(self._block_at(place))
@@ -339,47 +368,172 @@ class VoteMapViewer(Viewer):
 
     def _on_copy(self) -> None:
         QGuiApplication.clipboard().setText(self.verdict_text().strip())
-        self.session.say("info", "The verdict is on the clipboard.")
+        self.session.say("info", "The verdict was copied to the clipboard.")
 
     def ask_save_map(self) -> None:
-        """Ask for a file and save the map, when that of the selected picture is drawn."""
-        self._save_when_drawn = self._newest.busy
+        """Ask for a file and save the map, as soon as that of the selected picture is drawn."""
+        self._save_when_drawn = self._latest.busy
         if not self._save_when_drawn:
-            self.exporter.ask(self._things()[0])
+            self.exporter.save_as(self._map_item())
 
     def ask_save_votes(self) -> None:
         """Ask for a file and save the votes of all blocks."""
-        self.exporter.ask(self._things()[3])
+        self.exporter.save_as(self._blocks_item())
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Draw patterns anew when the picture's pane has another size."""
+        """Redraw the patterns when the size of the canvas changes the zoom."""
         if event.type() == QEvent.Type.Resize:
             self._on_zoomed()
         return super().eventFilter(watched, event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Space hides the map while it is held."""
+        """Hide the map while Space is held."""
         if event.key() == Qt.Key.Key_Space:
             self.canvas.set_overlay_shown(False)
         else:
             super().keyPressEvent(event)
 
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
-        """Show the map again."""
+        """Show the map again when Space is released."""
         if event.key() == Qt.Key.Key_Space and not event.isAutoRepeat():
             self.canvas.set_overlay_shown(True)
         else:
             super().keyReleaseEvent(event)
 
     def hideEvent(self, event: QHideEvent) -> None:
-        """Do not stay without the map when Space is released elsewhere."""
+        """Show the map again: the release of Space may go to another widget."""
         self.canvas.set_overlay_shown(True)
         super().hideEvent(event)
 
     def _on_focus_changed(self, _: QWidget | None, __: QWidget | None) -> None:
-        self.canvas.set_overlay_shown(
-            True
-        )  # who has the keyboard now hears of Space what we do not
+        # The widget with the new focus receives the release of Space, so the map is shown now.
+        self.canvas.set_overlay_shown(True)
+
+
+class SourceBox(QComboBox):
+    """Chooses a test picture; a long name is shortened in the middle: both its ends matter."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Test picture")
+        self.setToolTip(_SOURCE_TIP)
+        self.setMinimumContentsLength(_SOURCE_LETTERS)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.view().setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.currentTextChanged.connect(self._on_text_changed)
+
+    def shown_text(self) -> str:
+        """Return the name as it is shown, shortened to the room there is."""
+        return self._option().currentText
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the box with the shortened name."""
+        painter = QStylePainter(self)
+        option = self._option()
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
+        painter.end()
+
+    def _option(self) -> QStyleOptionComboBox:
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        field = QStyle.SubControl.SC_ComboBoxEditField
+        room = self.style().subControlRect(QStyle.ComplexControl.CC_ComboBox, option, field, self)
+        middle = Qt.TextElideMode.ElideMiddle
+        text = self.fontMetrics().elidedText(self.currentText(), middle, room.width() - 4)
+        option.currentText = text
+        return option
+
+    def _on_text_changed(self, text: str) -> None:
+        self.setToolTip(f"{_SOURCE_TIP}: {text}" if text else _SOURCE_TIP)
+
+
+def _beside(picture: QWidget, *column: QWidget) -> QSplitter:
+    """Put a column of widgets beside a picture; what is above and below them comes first."""
+    inner = QWidget()
+    layout = QVBoxLayout(inner)
+    layout.setContentsMargins(0, 0, 0, 0)
+    for widget in column:
+        layout.addWidget(widget)
+    layout.setStretchFactor(column[-1], 1)
+    area = QScrollArea()
+    area.setWidget(inner)
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setMinimumWidth(inner.minimumSizeHint().width())
+    splitter = QSplitter(Qt.Orientation.Horizontal)
+    splitter.addWidget(picture)
+    splitter.addWidget(area)
+    splitter.setStretchFactor(0, 1)
+    splitter.setSizes([660, 300])
+    # The column's preferred height must not push the verdict out of a low window.
+    splitter.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
+    splitter.setMinimumHeight(_LOWEST_MAP)
+    return splitter
+
+
+class VerdictBox(QWidget):
+    """The verdict, notes on it, and the buttons for it."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.verdict = QLabel(self)
+        self.note = QLabel(self)
+        for label in (self.verdict, self.note):
+            label.setWordWrap(True)
+            label.setTextFormat(Qt.TextFormat.PlainText)
+        self.verdict.setAccessibleName("Verdict")
+        self.verdict.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.verdict.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        font = self.verdict.font()
+        font.setPointSizeF(font.pointSizeF() * 1.15)
+        self.verdict.setFont(font)
+        self.again = _push_button(
+            "Recognise again", "Recognise this picture with the selected run", self
+        )
+        self.copy = _tool_button("Copy", "Copy the verdict", self)
+        self.save = _tool_button("Save…", "Save the verdict as a text file", self)
+        notes = QHBoxLayout()
+        notes.addWidget(self.note, 1)
+        notes.addWidget(self.again)
+        texts = QVBoxLayout()
+        texts.addWidget(self.verdict)
+        texts.addLayout(notes)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addLayout(texts, 1)
+        for button in (self.copy, self.save):
+            row.addWidget(button, alignment=Qt.AlignmentFlag.AlignTop)
+
+    def show_verdict(self, sentence: str, known: bool) -> None:
+        """Show the verdict, or why there is none."""
+        self.verdict.setText(sentence)
+        for button in (self.copy, self.save):
+            button.setEnabled(known)
+            button.setToolTip("Copy or save the verdict" if known else "There is no verdict yet.")
+
+    def show_notes(self, notes: list[str], again: bool) -> None:
+        """Show notes on the verdict, and offer to recognise the picture again if `again`."""
+        self.note.setText("  ".join(notes))
+        self.note.setVisible(bool(notes))
+        self.again.setVisible(again)
+
+
+def _push_button(text: str, tip: str, parent: QWidget) -> QPushButton:
+    button = QPushButton(text, parent)
+    button.setAccessibleName(f"{text}: {tip}")
+    button.setToolTip(tip)
+    return button
+
+
+def _tool_button(text: str, tip: str, parent: QWidget) -> QToolButton:
+    button = QToolButton(parent)
+    button.setText(text)
+    button.setAccessibleName(tip)
+    button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+    return button
 
 
 if __name__ == "__main__":

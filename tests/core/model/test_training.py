@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 from isca_gui.core import parallel
 from isca_gui.core.distortion.dataset import Dataset, Entry
 from isca_gui.core.model import training
-from isca_gui.core.parallel import Tick
-from isca_gui.core.progress import run
+from isca_gui.core.progress import Cancelled, Progress, run
 from isca_gui.core.settings import SettingsError, TrainingSettings
 from isca_gui.core.solvers import problem
-from isca_gui.core.solvers.steps import CONVERGED, MAX_EPOCHS, STOPPED, Cancelled, SolverError, Step
+from isca_gui.core.solvers.steps import CONVERGED, MAX_EPOCHS, STOPPED, SolverError, Step
 
 METHODS = (
     {"method": "isca", "solver": "admm"},
@@ -81,7 +80,7 @@ def at_work():
     def when(report):
         nonlocal stepped
         stepped = stepped or isinstance(report, Step)
-        return stepped and isinstance(report, Tick)
+        return stepped and isinstance(report, Progress)
 
     return when
 
@@ -235,7 +234,7 @@ def test_a_stop_within_an_epoch_keeps_the_one_before(large, choice):
     def within(report):
         if isinstance(report, Step):
             steps.append(report)
-        return isinstance(report, Tick) and bool(steps)
+        return isinstance(report, Progress) and bool(steps)
 
     task = training.train(made, TrainingSettings(**choice, epochs=1000, tolerance=1e-12), 1)
     model, _ = stop_when(task, within)
@@ -253,9 +252,9 @@ def halting(monkeypatch):
     each = training.Workers.each
 
     def slow(workers, work, count, size):
-        return (
-            False if (yield Tick(0, count, HERE)) else (yield from each(workers, work, count, size))
-        )
+        if (yield Progress(0, count, HERE)):
+            raise Cancelled("Stopped here.")
+        yield from each(workers, work, count, size)
 
     monkeypatch.setattr(training.Workers, "each", slow)
 
@@ -271,7 +270,7 @@ def at_place(number):
     """A condition for `stop_when`: at one of these places."""
     places = itertools.count()
     return lambda report: (
-        isinstance(report, Tick) and report.what == HERE and next(places) == number
+        isinstance(report, Progress) and report.what == HERE and next(places) == number
     )
 
 
@@ -408,7 +407,7 @@ def test_the_number_of_threads_changes_nothing(many, choice, precision):
 )
 def test_blocks_that_do_not_stay_in_memory_change_nothing(many, choice, precision, monkeypatch):
     kept = train(many, choice, epochs=3, precision=precision)
-    monkeypatch.setattr(problem, "_KEPT", 0)
+    monkeypatch.setattr(problem, "_IN_MEMORY", 0)
     assert_same(kept, train(many, choice, epochs=3, precision=precision))
 
 
@@ -460,7 +459,7 @@ def test_a_stop_is_answered_while_kernels_are_prepared(large):
     for _ in range(TRIES):
         task = training.train(large, TrainingSettings("kernel-isca", kernel="rbf"), 2)
         for _ in range(8):
-            assert isinstance(next(task), Tick)
+            assert isinstance(next(task), Progress)
         begun = time.perf_counter()
         with pytest.raises(Cancelled, match="no model"):
             task.send(True)

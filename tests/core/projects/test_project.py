@@ -450,50 +450,44 @@ def test_altered_bytes(saved: Path, tmp_path: Path) -> None:
 
 def places(value: Any) -> list[tuple[Any, Any]]:
     """Every (container, key) of a document."""
-    items = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, list)
-        else ()
-    )
-    return [place for key, item in list(items) for place in ((value, key), *places(item))]
+    items: list[tuple[Any, Any]] = []
+    if isinstance(value, dict):
+        items = list(value.items())
+    elif isinstance(value, list):
+        items = list(enumerate(value))
+    return [place for key, item in items for place in ((value, key), *places(item))]
 
 
 ODD: tuple[Any, ...] = (
-    *(
-        None,
-        True,
-        False,
-        0,
-        -1,
-        1,
-        2**70,
-        10**400,
-        0.5,
-        -0.5,
-        1e308,
-        "",
-        "x",
-        "nan",
-        "inf",
-        "-inf",
-        "a\0b",
-    ),
-    *(
-        "../x",
-        "/etc/passwd",
-        "..",
-        "C:\\x",
-        "\ud800",
-        [],
-        {},
-        [[]],
-        {"a": 1},
-        "é" * 300,
-        "f" * 64,
-        "F" * 64,
-    ),
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2**70,
+    10**400,
+    0.5,
+    -0.5,
+    1e308,
+    "",
+    "x",
+    "nan",
+    "inf",
+    "-inf",
+    "a\0b",
+    "../x",
+    "/etc/passwd",
+    "..",
+    "C:\\x",
+    "\ud800",
+    [],
+    {},
+    [[]],
+    {"a": 1},
+    "é" * 300,
+    "f" * 64,
+    "F" * 64,
 )
 
 

@@ -1,4 +1,4 @@
-"""The published iteration against the literal reference, step by step, and what it reports of itself."""
+"""The published iteration against the literal reference, step by step, and what it reports."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from isca_gui.core.model import training
 from isca_gui.core.parallel import Workers
 from isca_gui.core.progress import run
 from isca_gui.core.settings import TrainingSettings
-from isca_gui.core.solvers import admm
-from isca_gui.core.solvers.numpy_epochs import polar
+from isca_gui.core.solvers import admm, driver
+from isca_gui.core.solvers.objective import polar
 from isca_gui.core.solvers.steps import State
 from tests import reference as ref
 
@@ -37,7 +37,7 @@ def dataset_of(stack):
 
 
 def centred_blocks(stack, side=SIDE):
-    """Blocks (block, image, pixel) of pictures whose sides are multiples of the block's, means removed."""
+    """Return the centred blocks (block, image, pixel) of pictures that hold whole blocks only."""
     blocks = [
         [
             picture[top : top + side, left : left + side].astype(np.float64).ravel()
@@ -51,13 +51,10 @@ def centred_blocks(stack, side=SIDE):
 
 def solve(stack, settings, state=None):
     """Start and end of ADMM on pictures."""
-    workers = Workers(2)
-    try:
+    with Workers(2) as workers:
         problem = run(training.problem_for(dataset_of(stack), settings, workers))
-        begin = admm.start(problem, settings) if state is None else state
-        return begin, run(admm.iterate(problem, settings, workers, begin))
-    finally:
-        workers.close()
+        begin = admm.random_start(problem, settings) if state is None else state
+        return begin, run(driver.solve(problem, settings, workers, begin))
 
 
 def literal(stack, begin, settings, epochs):
@@ -76,7 +73,7 @@ def unorthonormality(matrices):
     return float(np.abs(exact.swapaxes(1, 2) @ exact - np.eye(exact.shape[2])).max())
 
 
-# ----------------------------------------------------------------------------------------- equal to the paper
+# --- equal to the paper --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("components", COMPILED + BATCHED)
@@ -172,7 +169,7 @@ def test_the_start_is_uniform_and_seeded(precision):
     assert not np.array_equal(first.v, first.j)
 
 
-# -------------------------------------------------------------------------------------------- what it reports
+# --- what it reports -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("components", [3, 16])
@@ -209,7 +206,7 @@ def test_v_is_orthonormal_after_training(components):
     assert unorthonormality(result.state.v) < 1e-5
 
 
-# ------------------------------------------------------------------------------------ the nearest orthonormal
+# --- the nearest orthonormal ---------------------------------------------------------------------
 
 
 def conditioned(condition, dtype, count=12, rows=64, columns=4):
@@ -231,9 +228,8 @@ def test_polar_factor_is_orthonormal_whatever_the_condition(dtype, condition):
     found = polar(matrices)
     assert found.dtype == dtype
     assert unorthonormality(found) < 1e-5
-    if (
-        condition * np.finfo(dtype).eps < 1e-6
-    ):  # else rounding the matrix alone has turned its smallest part
+    # With a worse condition, rounding the matrix alone has turned its smallest part.
+    if condition * np.finfo(dtype).eps < 1e-6:
         np.testing.assert_allclose(found, exact, rtol=0, atol=1e-3 if dtype == "float32" else 1e-5)
 
 
@@ -241,7 +237,8 @@ def test_polar_factor_is_orthonormal_whatever_the_condition(dtype, condition):
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_v_is_orthonormal_whatever_the_condition(precision, condition):
     # Black pictures and vanishing rates leave U as it is, so that V is the polar factor of U.
-    # Sixteen blocks fill a group of the compiled loops; an empty place in it would call for singular vectors.
+    # Sixteen blocks fill a group of the compiled loops; an empty place in it would call for
+    # singular vectors.
     matrices, _ = conditioned(condition, precision, count=16)
     black = np.zeros((1, 4 * SIDE, 4 * SIDE), np.float32)
     nothing = np.zeros_like(matrices)
@@ -281,7 +278,7 @@ def test_a_start_without_full_rank_is_repaired(components, precision, kind):
             np.testing.assert_allclose(found[others], part[others], rtol=0, atol=1e-9)
 
 
-# ------------------------------------------------------------------------------------------------ invariances
+# --- invariances ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("scale", [0.1, 0.5, 0.9])

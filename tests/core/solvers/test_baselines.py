@@ -67,7 +67,7 @@ def assert_up_to_sign(found, wanted, tolerance):
     np.testing.assert_allclose(found, wanted * signs, rtol=0, atol=tolerance)
 
 
-# -------------------------------------------------------------------------------------------------------- PCA
+# --- PCA -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -114,7 +114,7 @@ def test_pca_reconstructs_as_scikit_learn_does():
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5)
 
 
-def test_signs_repeat():
+def test_signs_are_fixed():
     model = run(
         training.train(dataset_of(pictures()), TrainingSettings("pca", precision="float64"))
     )
@@ -122,7 +122,7 @@ def test_signs_repeat():
     assert np.all(np.take_along_axis(model.basis, largest[:, None], axis=1) > 0)
 
 
-# ------------------------------------------------------------------------------------------------- kernel PCA
+# --- kernel PCA ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -146,7 +146,7 @@ def test_kernel_pca_equals_that_of_scikit_learn(name, precision):
         np.testing.assert_allclose(projected_new[block], fresh, rtol=0, atol=1e-5)
 
 
-# ----------------------------------------------------------------------------------------------------- random
+# --- random --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -176,7 +176,7 @@ def test_random_subspaces_have_no_direction():
     np.testing.assert_allclose(mean, np.eye(64) * P / 64, atol=0.02)  # of 1024 projections
 
 
-# --------------------------------------------------------------------------------------- in the units of ISCA
+# --- in the units of ISCA ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("solver", ["admm", "direct"])
@@ -208,11 +208,11 @@ def test_isca_beats_the_baselines_in_its_own_measure():
     assert isca <= pca < random
 
 
-# --------------------------------------------------------------------------------------------- the same model
+# --- the same model ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_the_time_is_told(method):
+def test_the_time_is_reported(method):
     model = run(training.train(dataset_of(pictures()), TrainingSettings(method, epochs=2)))
     assert 0 < model.steps[-1].seconds <= model.state.seconds
 
@@ -229,7 +229,7 @@ def test_shapes_are_the_same_for_all_methods(method):
     if method.startswith("kernel"):
         with pytest.raises(NotInvertible, match="one number per training picture"):
             model.reconstruct(stack[0])
-        with pytest.raises(NotInvertible, match="no picture"):
+        with pytest.raises(NotInvertible, match="cannot be shown as a picture"):
             model.basis_picture("U", 0)
         return
     assert model.reconstruct(stack[0]).shape == (21, 19)

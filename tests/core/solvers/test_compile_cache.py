@@ -1,4 +1,4 @@
-"""What is compiled is kept for all processes, and none reads while another writes."""
+"""Compiled loops are kept for all processes, and none reads while another writes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ for count in range(int(sys.argv[1]), 24, 3):
 """
 
 
-def test_every_loop_is_kept_so() -> None:
+def test_every_compiled_loop_uses_the_locked_cache() -> None:
     for loop in (
         compiled_loops.admm_epoch,
         compiled_loops.orthonormalise,
@@ -52,7 +52,7 @@ def test_every_loop_is_kept_so() -> None:
         assert type(loop._cache._cache_file).__module__ == "isca_gui.core.solvers.compile_cache"
 
 
-def test_where_nothing_is_compiled_it_is_left_as_it_is() -> None:
+def test_nothing_is_cached_when_compilation_is_disabled() -> None:
     words = [
         sys.executable,
         "-c",
@@ -70,19 +70,16 @@ def code_of_no_file() -> CodeType:
     return tripled.__code__.replace(co_filename="<nowhere>")
 
 
-def test_where_there_is_no_place_to_keep_it_a_loop_works_all_the_same() -> None:
+def test_a_loop_works_without_a_cache_folder() -> None:
     function = FunctionType(code_of_no_file(), {}, "tripled")
-    with pytest.raises(
-        RuntimeError, match="cannot cache"
-    ):  # as numba says without a folder it may write
+    # This is what numba says without a folder that it may write.
+    with pytest.raises(RuntimeError, match="cannot cache"):
         numba.njit(function, cache=True)
     assert kept(function)(14) == 42
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs POSIX limits")
-def test_where_the_disk_is_full_a_loop_works_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_loop_works_on_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     loop = kept(tripled)
     with full_disk(0):
@@ -90,9 +87,7 @@ def test_where_the_disk_is_full_a_loop_works_all_the_same(
     assert not list(tmp_path.rglob("*.nbc"))
 
 
-def test_a_cache_that_cannot_be_read_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_cache_is_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     assert kept(tripled)(14) == 42
     (index,) = tmp_path.rglob("*.nbi")
@@ -101,7 +96,7 @@ def test_a_cache_that_cannot_be_read_is_none(
     assert kept(tripled)(14) == 42
 
 
-def test_nobody_reads_or_writes_while_another_does(
+def test_only_one_process_reads_or_writes_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
@@ -124,7 +119,7 @@ def test_nobody_reads_or_writes_while_another_does(
     assert not (folder / ".lock").exists()
 
 
-def test_processes_that_compile_at_once_lose_nothing_of_each_other(tmp_path: Path) -> None:
+def test_processes_that_compile_at_once_keep_the_code_of_all(tmp_path: Path) -> None:
     (tmp_path / "added.py").write_text(MODULE)
     env = {
         **os.environ,

@@ -1,4 +1,4 @@
-"""The direct solver: below ADMM on real pictures, monotone in every block, and at a stationary point."""
+"""The direct solver: below ADMM on real pictures, monotone, and at a stationary point."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
-from isca_gui.core.solvers import direct
+from isca_gui.core.solvers import direct, driver
 from isca_gui.core.solvers.steps import CONVERGED, SolverError, Step
 from tests import reference as ref
 
@@ -33,19 +33,13 @@ def dataset_of(stack):
 
 
 def problem_of(stack, settings):
-    workers = Workers(2)
-    try:
+    with Workers(2) as workers:
         return run(training.problem_for(dataset_of(stack), settings, workers))
-    finally:
-        workers.close()
 
 
 def solve(problem, settings, state=None):
-    workers = Workers(2)
-    try:
-        return run(direct.iterate(problem, settings, workers, state))
-    finally:
-        workers.close()
+    with Workers(2) as workers:
+        return run(driver.solve(problem, settings, workers, state))
 
 
 def objectives(coordinates, bases, c):
@@ -67,7 +61,7 @@ def paper(request):
     return made
 
 
-# -------------------------------------------------------------------------------------------- lower than ADMM
+# --- lower than ADMM -----------------------------------------------------------------------------
 
 
 def test_it_ends_below_two_hundred_epochs_of_admm(paper):
@@ -101,7 +95,7 @@ def test_it_ends_below_admm_in_feature_space(kernel):
         assert model.steps[-1].objective <= published.steps[-1].objective
 
 
-# --------------------------------------------------------------------------------------------------- monotone
+# --- monotone ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("method", "kernel"), [("isca", "linear"), ("kernel-isca", "rbf")])
@@ -124,7 +118,7 @@ def test_f_never_rises_in_any_block(method, kernel, precision):
         assert result.steps[-1].error == result.steps[-1].objective
 
 
-# -------------------------------------------------------------------------------------------- what it reports
+# --- what it reports -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("components", [1, 4, 9])
@@ -181,7 +175,7 @@ def test_copies_of_the_basis_are_kept_when_asked_for():
     assert not np.array_equal(steps[1].basis, model.state.u)
 
 
-# ---------------------------------------------------------------------------------------------- known answers
+# --- known answers -------------------------------------------------------------------------------
 
 
 def test_one_image_is_reconstructed_without_error():
@@ -228,8 +222,12 @@ def test_all_components_leave_nothing_to_descend(block, components):
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_more_precision_is_advised_only_where_there_is_more(precision):
-    u, nothing = np.zeros((1, 4, 2), precision), np.full(1, np.nan)
-    descent = direct._Descent(None, u, nothing, [], nothing, u, u)
-    with pytest.raises(SolverError, match=r"diverged in iteration 7\. ") as error:
-        direct._step(descent, 7, 0.1)
+    settings = TrainingSettings(solver="direct", precision=precision)
+    problem = problem_of(pictures(), settings)
+    problem.c = np.nan
+    with Workers(1) as workers:
+        solver = direct.Direct(problem, settings.resolved(), workers)
+        run(solver.start(None))
+        with pytest.raises(SolverError, match=r"diverged in iteration 7\. ") as error:
+            run(solver.step(7))
     assert ("float64" in str(error.value)) == (precision == "float32")

@@ -14,7 +14,7 @@ from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
 from isca_gui.core.settings import DatasetSpec, TrainingSettings
-from isca_gui.core.solvers import admm, kernels
+from isca_gui.core.solvers import admm, driver, kernels
 from isca_gui.core.solvers.kernels import KERNELS, KernelSettings
 from tests import reference as ref
 
@@ -67,19 +67,13 @@ def blocks_of(stack, side=SIDE):
 
 
 def problem_of(stack, settings):
-    workers = Workers(2)
-    try:
+    with Workers(2) as workers:
         return run(training.problem_for(dataset_of(stack), settings, workers))
-    finally:
-        workers.close()
 
 
 def solve(problem, settings, state):
-    workers = Workers(2)
-    try:
-        return run(admm.iterate(problem, settings, workers, state))
-    finally:
-        workers.close()
+    with Workers(2) as workers:
+        return run(driver.solve(problem, settings, workers, state))
 
 
 def kernel_of(name, gamma=1 / Q, coef0=1.0, degree=3):
@@ -93,7 +87,7 @@ def paper():
     return run(generate(np.ascontiguousarray(reference), DatasetSpec()))
 
 
-# --------------------------------------------------------------------------------------- the table of kernels
+# --- the table of kernels ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -123,7 +117,7 @@ def test_gamma_is_one_by_the_number_of_pixels_unless_given():
     assert free.c == pytest.approx(63 * 0.03**2)
 
 
-# ---------------------------------------------------------------- normalisation, centring, Mercer coordinates
+# --- normalisation, centring, Mercer coordinates -------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -194,7 +188,7 @@ def test_similarities_of_training_blocks_are_columns_of_the_kernel(name):
         np.testing.assert_allclose(own[block], np.diag(centred), rtol=0, atol=1e-12)
 
 
-# ------------------------------------------------------------------------------------------------- degenerate
+# --- degenerate ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -230,7 +224,7 @@ def test_blocks_constant_over_the_images_have_no_coordinates_but_a_model(name, p
     np.testing.assert_allclose(model.transform(stack)[:3], 0, atol=1e-6)
 
 
-# --------------------------------------------------------------------------------- kernel ISCA is the paper's
+# --- kernel ISCA is the paper's ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -241,7 +235,7 @@ def test_twenty_steps_equal_the_formula_for_theta(name, components):
     )
     problem = problem_of(pictures(), settings)
     assert problem.coordinates.shape[:2] == (6, N)
-    begin = admm.start(problem, settings)
+    begin = admm.random_start(problem, settings)
     result = solve(problem, settings, begin)
     errors = []
     for block, z in enumerate(problem.coordinates):
@@ -270,7 +264,7 @@ def test_the_start_is_a_uniform_theta(components):
         "kernel-isca", kernel="rbf", components=components, precision="float64"
     )
     problem = problem_of(pictures(), settings)
-    begin = admm.start(problem, settings)
+    begin = admm.random_start(problem, settings)
     for z, a in zip(problem.coordinates, begin.u, strict=True):
         # A = ΔΘ with 0 ≤ Θ < 1: |A| is at most the sum of |Δ| over the images
         assert np.all(np.abs(a) <= np.abs(z).sum(axis=0)[:, None] + 1e-12)
@@ -288,7 +282,7 @@ def test_the_natural_metric_is_linear_isca_on_the_coordinates(components):
         precision="float64",
     )
     problem = problem_of(pictures(), settings)
-    begin = admm.start(problem, settings)
+    begin = admm.random_start(problem, settings)
     result = solve(problem, settings, begin)
     for block, z in enumerate(problem.coordinates):
         a, w, j = begin.u[block], begin.v[block], begin.j[block]
@@ -303,12 +297,12 @@ def test_the_natural_metric_is_linear_isca_on_the_coordinates(components):
 def test_the_objective_is_that_of_the_orthonormalised_basis(name):
     settings = TrainingSettings("kernel-isca", kernel=name, epochs=2, precision="float64")
     problem = problem_of(pictures(), settings)
-    result = solve(problem, settings, admm.start(problem, settings))
+    result = solve(problem, settings, admm.random_start(problem, settings))
     wanted = ref.objective(problem.coordinates, result.state.u, problem.c)
     assert result.steps[-1].objective == pytest.approx(wanted, abs=1e-10)
 
 
-# ------------------------------------------------------------------------------- projections out of the model
+# --- projections out of the model ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -358,9 +352,8 @@ def test_theta_satisfies_the_constraint(name):
     for block, z in enumerate(problem.coordinates):
         theta = model.kernel.theta[block]
         np.testing.assert_allclose(z.T @ theta, model.basis[block], rtol=0, atol=1e-8)  # ΔΘ = B
-        np.testing.assert_allclose(
-            theta.T @ (z @ z.T) @ theta, np.eye(4), rtol=0, atol=1e-8
-        )  # ΘᵀKΘ = I
+        # ΘᵀKΘ = I
+        np.testing.assert_allclose(theta.T @ (z @ z.T) @ theta, np.eye(4), rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["linear", "rbf", "sigmoid"])

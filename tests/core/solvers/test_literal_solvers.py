@@ -63,7 +63,7 @@ def central_differences(function, A, h=1e-6):
     return G
 
 
-# -------------------------------------------------------------------------------------- structural similarity
+# --- structural similarity -----------------------------------------------------------------------
 
 
 def test_ssim_is_one_for_equal_blocks_and_symmetric(pixels):
@@ -95,7 +95,7 @@ def test_ssim_of_centred_blocks(block):
     assert ref.ssim_distance(x, y, C) == pytest.approx(1 - ref.ssim(x, y), rel=1e-12)
 
 
-# ------------------------------------------------------------------------------------------------ linear ISCA
+# --- linear ISCA ---------------------------------------------------------------------------------
 
 
 def test_f_is_the_distance_to_the_reconstruction_if_orthonormal(rng, block):
@@ -191,7 +191,7 @@ def test_one_image_and_one_direction_give_the_block_itself(rng, block):
     assert abs(V[0, :, 0] @ x) / np.linalg.norm(x) == pytest.approx(1, abs=1e-5)
 
 
-# ---------------------------------------------------------------------------------------------------- kernels
+# --- kernels -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -261,7 +261,7 @@ def test_out_of_sample_agrees_with_training_and_scikit_learn(rng, pixels, name):
             np.testing.assert_allclose(got, ref.double_centre(K)[:, j], atol=1e-13)
 
 
-# ------------------------------------------------------------------------------------------------ kernel ISCA
+# --- kernel ISCA ---------------------------------------------------------------------------------
 
 
 def centred_kernel(pixels, kernel):
@@ -342,7 +342,8 @@ def test_kernel_step_descends_the_augmented_lagrangian(rng, pixels):
 
 
 def test_kernel_step_is_the_linear_step_if_the_metric_is_one(rng):
-    # with Delta Delta' = I the step in A = Delta Theta is the one of linear ISCA on the columns of Delta
+    # with Delta Delta' = I the step in A = Delta Theta is the one of linear ISCA on the columns of
+    # Delta
     Delta = orthonormal(rng, N, 6).T
     K = Delta.T @ Delta
     Theta, W, J = rng.uniform(size=(N, P)), rng.uniform(size=(6, P)), rng.uniform(size=(6, P))
@@ -361,7 +362,8 @@ def test_kernel_steps_in_mercer_coordinates(rng, pixels, name, tolerance):
     # A = Delta Theta, z = column j of Delta, k = Delta'z, kii = z'z, Delta Delta' = Upsilon. Then
     # k'Theta = z'A, Delta k = Upsilon z, and Delta times the update of Theta is
     #     A + eta Upsilon (2 (1 + f) / beta z (z'A) - rho (A - W + J)).
-    # All of it rests on k = Delta'z: K must be Delta' Delta, which is K itself only up to what was clipped.
+    # All of it rests on k = Delta'z: K must be Delta' Delta, which is K itself only up to what was
+    # clipped.
     _, Upsilon, Delta = ref.decompose(centred_kernel(pixels, KERNELS[name][0]), tolerance)
     K = Delta.T @ Delta
     r = len(Delta)
@@ -400,7 +402,7 @@ def test_dropping_null_directions_is_harmless_only_if_they_start_at_zero(rng, pi
     np.testing.assert_allclose(literal[1][:r], dropped[1], atol=1e-6)
 
 
-# --------------------------------------------------------------------------------- comparison and recognition
+# --- comparison and recognition ------------------------------------------------------------------
 
 
 def test_pca_minimises_the_squared_reconstruction_error(rng, block):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +13,6 @@ from PySide6.QtWidgets import QApplication, QWhatsThis, QWidget
 
 from isca_gui import cli
 from isca_gui.core.distortion.distortions import TABLE
-from isca_gui.core.solvers.steps import Step
 from isca_gui.core.storage import resources as assets
 from isca_gui.help import pages as help_pages
 from isca_gui.help.help_viewer import HelpPage
@@ -25,6 +23,7 @@ from isca_gui.viewers.convergence import run_curve as tracks
 from isca_gui.viewers.runs import comparison
 from isca_gui.widgets import theme
 from isca_gui.widgets.settings_form import FIELDS
+from isca_gui.widgets.step_frame import StepPanel
 from tests.gui.conftest import SETTINGS
 from tests.places import ROOT
 
@@ -40,6 +39,26 @@ REFERENCE = sorted((ROOT / "resources" / "reference").glob("*.md"))
 PAGES = help_pages.read([("Ctrl+G", "Make the distorted pictures.")])
 NAMES = [page.name for page in PAGES]
 ACTIONS = {"tour", "start"}
+NUMBERS = [
+    "MSE",
+    "SSIM",
+    "Share",
+    "Runner-up",
+    "Margin",
+    "Severity",
+    "Unusual",
+    "Unlike",
+    "Recall",
+    "AUROC",
+    "Block accuracy",
+    "Undecided",
+    "Confidence",
+    "Error at U",
+    "Objective",
+    "Orthonormality",
+    "Gradient",
+    "Epoch",
+]
 
 
 @pytest.fixture
@@ -54,7 +73,7 @@ def page(qtbot: QtBot) -> HelpPage:
 
 @pytest.fixture
 def full(qtbot: QtBot, window: MainWindow, small: Dataset, model: Model) -> MainWindow:
-    """Give a window in which every viewer has something to show."""
+    """Return a window in which every viewer has something to show."""
     session = window.session
     session.set_reference(Reference("small", small.reference))
     session.set_dataset(small, small.digest())
@@ -70,7 +89,7 @@ def full(qtbot: QtBot, window: MainWindow, small: Dataset, model: Model) -> Main
     return window
 
 
-# --- the pages ----------------------------------------------------------------------------------------------
+# --- the pages ------------------------------------------------------------------------------------
 
 
 def test_every_file_is_a_page_of_the_contents() -> None:
@@ -130,10 +149,7 @@ def test_a_comment_in_an_example_is_no_place_to_link_to() -> None:
 def test_every_viewer_and_panel_has_its_page(window: MainWindow) -> None:
     for _, title, _ in window.viewers():
         assert slug(title) in PAGES
-    for panel in (
-        *(window.reference_panel, window.dataset_panel),
-        *(window.training_panel, window.recognise_panel),
-    ):
+    for panel in window.findChildren(StepPanel):
         assert panel.NAME in PAGES
 
 
@@ -144,19 +160,16 @@ def test_every_viewer_and_panel_has_its_page(window: MainWindow) -> None:
         ("distortions", [row.title for row in TABLE]),
         ("convergence", [title for title, *_ in tracks.FIGURES.values()]),
         ("comparison", [title for title, _, better in comparison.COLUMNS if better]),
-        ("numbers", ["MSE", "SSIM", "Share", "Runner-up", "Margin", "Severity", "Unusual", "Unlike", "Recall",
-                     "AUROC", "Block accuracy", "Undecided", "Confidence"]),
-        ("numbers", ["Error at U" if f.name == "error" else f.name for f in fields(Step)
-                     if f.name in ("error", "objective", "orthonormality", "gradient", "epoch")]),
+        ("numbers", NUMBERS),
     ],
-)  # fmt: skip
+)
 def test_what_the_program_shows_is_explained(name: str, words: list[str]) -> None:
     found = PAGES.get(name)
     assert found is not None
     assert [word for word in words if slug(word) not in found.anchors] == []
 
 
-def test_every_figure_says_whether_high_or_low_is_good() -> None:
+def test_every_figure_says_whether_higher_or_lower_is_better() -> None:
     found = PAGES.get("numbers")
     assert found is not None
     rows = [line for line in found.text.splitlines() if line.startswith("| **")]
@@ -191,7 +204,7 @@ def test_without_its_files_the_help_says_so(qtbot: QtBot, monkeypatch: pytest.Mo
     assert "missing" in made.toPlainText()
 
 
-# --- the reader ---------------------------------------------------------------------------------------------
+# --- the reader -----------------------------------------------------------------------------------
 
 
 def test_it_opens_with_the_contents_and_goes_back_and_forward(qtbot: QtBot, page: HelpPage) -> None:
@@ -227,7 +240,7 @@ def test_links_and_the_list_open_pages(qtbot: QtBot, page: HelpPage) -> None:
     item = page._items["numbers"]
     page.list.setCurrentItem(item)
     assert page.toPlainText().startswith("What each number means")
-    with qtbot.waitSignal(page.wished) as asked:
+    with qtbot.waitSignal(page.action_requested) as asked:
         page.browser.anchorClicked.emit("action:tour")
     assert asked.args == ["tour"]
 
@@ -273,7 +286,7 @@ def test_the_search_finds_pages_by_parts_of_words(qtbot: QtBot, page: HelpPage) 
     page.back()
     assert page.link == "files", "typing letter by letter is one search"
     qtbot.keyClicks(page.line, "<b>&zzz")
-    assert "No page holds “<b>&zzz”" in page.toPlainText()
+    assert "No page contains “<b>&zzz”" in page.toPlainText()
     page.line.clear()
     assert page.link == "files"
 
@@ -327,11 +340,11 @@ def test_pages_open_at_once(page: HelpPage) -> None:
         assert min(took) < 0.05, each.name
 
 
-# --- from the controls to the pages -------------------------------------------------------------------------
+# --- from the controls to the pages ---------------------------------------------------------------
 
 
 def focusable(window: MainWindow) -> list[QWidget]:
-    """Give all widgets that can have the keyboard, without the parts of others."""
+    """Return all widgets that can have the focus, without the parts of others."""
     return [
         widget
         for widget in window.findChildren(QWidget)
@@ -373,7 +386,7 @@ def test_controls_lead_to_the_page_of_their_panel_or_viewer(full: MainWindow) ->
 
 
 def test_most_controls_are_named_on_their_page(full: MainWindow) -> None:
-    """A control without a line of its own leads to the top of its page; that must be the exception."""
+    """Only as an exception may a control lead to the top of its page instead of its own line."""
     links = [link_of(widget, full.guide.page.pages) for widget in focusable(full)]
     assert sum("#" in link for link in links) > 0.5 * len(links)
 
@@ -383,7 +396,7 @@ def test_a_property_leads_elsewhere(window: MainWindow) -> None:
     assert link_of(window.status.zoom_label, PAGES) == "numbers#grey-value"
 
 
-def test_f1_opens_the_page_of_what_has_the_keyboard(qtbot: QtBot, window: MainWindow) -> None:
+def test_f1_opens_the_page_of_the_focused_control(qtbot: QtBot, window: MainWindow) -> None:
     window.activateWindow()
     field = window.training_panel.form.editors["components"]
     field.setFocus()
@@ -401,7 +414,7 @@ def test_whats_this_explains_and_its_link_opens_the_page(qtbot: QtBot, window: M
     window.guide.whats_this()
     assert QWhatsThis.inWhatsThisMode()
     QWhatsThis.leaveWhatsThisMode()
-    assert "There is no dataset" in button.whatsThis(), "a control out of use says why"
+    assert "No dataset yet" in button.whatsThis(), "a control out of use says why"
     assert "Learn a subspace" in button.whatsThis(), "and what it is for"
     QApplication.sendEvent(button, QWhatsThisClickedEvent(f"{LINK}train#train"))
     assert window.guide.page.link == "train#train"

@@ -51,10 +51,10 @@ def start_page(window: MainWindow) -> StartViewer:
     return page
 
 
-# --- the start page -----------------------------------------------------------------------------------------
+# --- the start page -------------------------------------------------------------------------------
 
 
-def test_it_is_in_front_at_the_very_first_start_only(
+def test_the_start_page_is_in_front_at_the_very_first_start_only(
     qtbot: QtBot, window: MainWindow, preferences: Preferences
 ) -> None:
     program.begin(window)
@@ -77,13 +77,15 @@ def test_it_is_in_front_at_the_very_first_start_only(
     assert again.jobs.shutdown(10)
 
 
-def test_it_stays_away_where_a_picture_was_named(qtbot: QtBot, window: MainWindow) -> None:
+def test_the_start_page_stays_closed_if_a_picture_is_given(
+    qtbot: QtBot, window: MainWindow
+) -> None:
     program.begin(window, "sample:coins")
     rest(qtbot, window)
     assert window.docks["start"].isHidden()
 
 
-def test_it_steps_aside_when_the_next_step_is_taken(
+def test_the_start_page_closes_when_the_next_step_is_taken(
     qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32]
 ) -> None:
     window.guide.show_start()
@@ -99,7 +101,9 @@ def test_it_steps_aside_when_the_next_step_is_taken(
     assert window.docks["start"].isHidden()
 
 
-def test_work_under_way_does_not_close_it(qtbot: QtBot, window: MainWindow, small: Dataset) -> None:
+def test_a_running_job_does_not_close_the_start_page(
+    qtbot: QtBot, window: MainWindow, small: Dataset
+) -> None:
     window.session.set_reference(Reference("small", small.reference))
     window.session.set_dataset(small, small.digest())
     window.session.set_settings(TrainingSettings(epochs=1_000_000))
@@ -121,7 +125,7 @@ def test_recent_files_are_offered_and_opened(
     lines = [
         each
         for each in start_page(window).findChildren(QPushButton)
-        if "again" in each.accessibleName()
+        if "recent" in each.accessibleName()
     ]
     assert len(lines) == MOST_SHOWN
     assert lines[0].text() == "coins (sample)"
@@ -163,7 +167,7 @@ def test_each_card_does_what_it_says(
     window.guide.tour.leave()
 
 
-def test_it_fits_into_little_room(qtbot: QtBot, studio: Studio) -> None:
+def test_the_start_page_fits_a_small_dock(qtbot: QtBot, studio: Studio) -> None:
     page = StartViewer(studio.session, studio.jobs, studio.actions)
     qtbot.addWidget(page)
     page.set_recent(
@@ -181,10 +185,10 @@ def test_it_fits_into_little_room(qtbot: QtBot, studio: Studio) -> None:
         assert right <= page.width(), widget.accessibleName()
 
 
-# --- the tour -----------------------------------------------------------------------------------------------
+# --- the tour -------------------------------------------------------------------------------------
 
 
-def test_the_tour_goes_on_when_the_steps_are_done(
+def test_the_tour_continues_when_the_steps_are_done(
     qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32]
 ) -> None:
     tour = window.guide.tour
@@ -208,7 +212,7 @@ def test_the_tour_goes_on_when_the_steps_are_done(
     assert len(STOPS) == 5
 
 
-def test_it_points_at_the_control_and_follows_it(qtbot: QtBot, window: MainWindow) -> None:
+def test_the_tour_points_at_the_control_and_follows_it(qtbot: QtBot, window: MainWindow) -> None:
     tour = window.guide.tour
     window.training_panel.heading.setChecked(False)
     tour.start()
@@ -232,7 +236,7 @@ def test_it_points_at_the_control_and_follows_it(qtbot: QtBot, window: MainWindo
     tour.next()
     window.steps.verticalScrollBar().setValue(0)  # as the window itself does when a step is done
     qtbot.waitUntil(lambda: tour.place == 2 and _points_at(window))
-    qtbot.waitUntil(lambda: tour._looks > 20)
+    qtbot.waitUntil(lambda: tour._checks > 20)
     before = tour.bubble.geometry()  # type: ignore[union-attr]
     window.steps.verticalScrollBar().setValue(0)
     qtbot.wait(200)
@@ -244,7 +248,7 @@ def test_it_points_at_the_control_and_follows_it(qtbot: QtBot, window: MainWindo
     tour.leave()
 
 
-def test_enter_goes_on_and_a_stop_says_what_is_missing_first(
+def test_enter_continues_and_a_stop_says_what_is_missing(
     qtbot: QtBot, window: MainWindow, small: Dataset
 ) -> None:
     tour, session = window.guide.tour, window.session
@@ -266,7 +270,7 @@ def test_enter_goes_on_and_a_stop_says_what_is_missing_first(
     bubble = tour.bubble
     assert bubble is not None
     tour.next()
-    assert bubble._hint.text().startswith("It goes on by itself")
+    assert bubble._hint.text().startswith("The tour continues")
     for _ in range(3):
         tour.next()
         assert bubble._hint.text() == "First press Generate."
@@ -278,7 +282,7 @@ def test_enter_goes_on_and_a_stop_says_what_is_missing_first(
 
 
 def _points_at(window: MainWindow) -> bool:
-    """Tell whether the ring surrounds the control, and the bubble is seen and does not cover it."""
+    """Whether the ring surrounds the control and the bubble is visible without covering it."""
     tour = window.guide.tour
     assert tour.bubble is not None
     assert tour._ring is not None
@@ -335,7 +339,7 @@ def test_the_window_closes_in_the_middle_of_the_tour(window: MainWindow) -> None
     assert not window.guide.tour.running
 
 
-# --- a mystery ----------------------------------------------------------------------------------------------
+# --- a mystery ------------------------------------------------------------------------------------
 
 
 def test_a_mystery_makes_what_is_missing_first(
@@ -370,10 +374,15 @@ def test_a_mystery_without_a_reference_begins_with_the_sample(
 
 
 @pytest.mark.parametrize("other", ["new", "opened"])
-def test_a_way_to_a_mystery_does_not_go_on_in_other_work(
-    qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32], small: Dataset, model: Model,
-    tmp_path: Path, other: str,
-) -> None:  # fmt: skip
+def test_a_requested_mystery_is_cancelled_by_another_project(
+    qtbot: QtBot,
+    window: MainWindow,
+    picture: NDArray[np.float32],
+    small: Dataset,
+    model: Model,
+    tmp_path: Path,
+    other: str,
+) -> None:
     path = tmp_path / "other.iscaproj"
     fill(window, picture, small, model)
     window.projects._write(str(path))
@@ -393,7 +402,7 @@ def test_a_way_to_a_mystery_does_not_go_on_in_other_work(
     assert not window.projects.unsaved
 
 
-def test_a_way_to_a_mystery_that_is_stopped_stays_stopped(
+def test_a_requested_mystery_is_cancelled_by_a_stop(
     qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32]
 ) -> None:
     window.session.set_reference(Reference("small", picture))
@@ -413,9 +422,9 @@ def test_a_way_to_a_mystery_that_is_stopped_stays_stopped(
 @pytest.mark.parametrize(
     ("said", "words", "right"),
     [
-        ({}, "{kind}, MSE about 120: ✓ right.", 1),
-        ({"unlike": True}, "no trained distortion fits: ✗ wrong.", 0),
-        ({"parts": ("contrast", "luminance")}, "{both}: ✗ wrong.", 0),
+        ({}, "The program said {kind} at MSE ≈ 120: ✓ right.", 1),
+        ({"unlike": True}, "The program did not recognise it: ✗ wrong.", 0),
+        ({"parts": ("contrast", "luminance")}, "The program said {both}: ✗ wrong.", 0),
     ],
 )
 def test_the_answer_to_a_mystery_is_that_of_the_list(
@@ -435,12 +444,12 @@ def test_the_answer_to_a_mystery_is_that_of_the_list(
     session.replace_tested(replace(test, recognition=replace(test.recognition, verdict=verdict)))
     panel.guess.guess(kind)
     words = words.format(kind=style_of(kind).title, both=style_of("contrast+luminance").title)
-    assert panel.guess.answer.text().endswith(f"The program says {words}")
+    assert panel.guess.answer.text().endswith(words)
     assert panel.guess.score() == (1, right, 1)
     assert panel.list.topLevelItem(0).text(2) == ("120" if "MSE" in words else "")
 
 
-def test_the_answer_is_kept_back_until_somebody_has_guessed(qtbot: QtBot, with_run: Studio) -> None:
+def test_the_answer_is_hidden_until_the_user_has_guessed(qtbot: QtBot, with_run: Studio) -> None:
     session = with_run.session
     panel = RecognisePanel(session, with_run.jobs, with_run.actions)
     votes = VoteMapViewer(session, with_run.jobs, with_run.actions)
@@ -454,7 +463,7 @@ def test_the_answer_is_kept_back_until_somebody_has_guessed(qtbot: QtBot, with_r
     assert test.recognition is not None
     sentence = test.recognition.verdict.sentence
     assert panel.guess.isVisible()
-    assert sentence not in panel.words.text()
+    assert sentence not in panel.text_label.text()
     assert panel.list.topLevelItem(0).text(1) == "guess first"
     assert "Guess" in votes.verdict.text()
     assert votes.canvas._overlay is None
@@ -464,14 +473,14 @@ def test_the_answer_is_kept_back_until_somebody_has_guessed(qtbot: QtBot, with_r
     with_run.rest(qtbot)
     assert "You said" in panel.guess.answer.text()
     assert panel.guess.answer.text().count("right") >= 1
-    assert sentence in panel.words.text()
+    assert sentence in panel.text_label.text()
     assert panel.list.topLevelItem(0).toolTip(1) == sentence
     assert votes.verdict.text() == sentence
     assert votes.canvas._overlay is not None
     assert not panel.guess.question.isVisible()
 
 
-def test_the_score_is_kept_and_a_picture_of_ones_own_is_no_riddle(
+def test_the_score_is_kept_and_an_opened_picture_is_no_mystery(
     qtbot: QtBot, with_run: Studio
 ) -> None:
     session = with_run.session
@@ -504,5 +513,5 @@ def test_the_score_is_kept_and_a_picture_of_ones_own_is_no_riddle(
     with_run.actions.mystery()
     with_run.rest(qtbot)
     click(qtbot, panel.reveal_button)
-    assert "Truth" in panel.words.text()
+    assert "Actual" in panel.text_label.text()
     assert not panel.guess.isVisible(), "revealed without a guess"

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from PySide6.QtCore import QCoreApplication, QThread
 
-from isca_gui.core.parallel import Tick
 from isca_gui.core.pictures.image import ImageError
-from isca_gui.core.progress import Progress
-from isca_gui.core.solvers.steps import Cancelled
+from isca_gui.core.progress import Cancelled, Progress
 from isca_gui.jobs.names import JobName
 from isca_gui.jobs.runner import JobRunner, SaveQueue, explain
 
@@ -77,13 +75,13 @@ def test_of_progress_and_ticks_only_the_newest_is_kept(jobs: JobRunner, qtbot: Q
         for index in range(100_000):
             yield Progress(index, 100_000, "fast")
         for index in range(1000):
-            yield Tick(index, 1000)
+            yield Progress(index, 1000)
 
     with qtbot.waitSignal(jobs.changed):
         jobs.start(A, "Fast", many, reports=batches.append)
     qtbot.waitUntil(lambda: not jobs.jobs())
     assert sum(map(len, batches)) < 200
-    assert batches[-1][-1] == Tick(999, 1000)
+    assert batches[-1][-1] == Progress(999, 1000)
 
 
 def test_a_new_job_of_a_name_cancels_the_old_one_and_its_result_is_dropped(

@@ -1,4 +1,4 @@
-"""The four steps: what they show in every state, what their buttons do, and that nothing is a dead end."""
+"""The four steps: what they show in every state and what their buttons do."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QPushB
 
 from isca_gui.core.distortion import dataset_folder, strength_search
 from isca_gui.core.distortion.dataset import Dataset
-from isca_gui.core.parallel import Tick, Workers
+from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures import image
-from isca_gui.core.progress import Progress
+from isca_gui.core.progress import Cancelled, Progress
 from isca_gui.core.progress import run as finish
 from isca_gui.core.settings import PAPER_LEVELS, DatasetSpec, TrainingSettings
 from isca_gui.core.solvers.steps import CONVERGED, STOPPED
@@ -27,7 +27,6 @@ from isca_gui.jobs.names import JobName
 from isca_gui.jobs.recognition_queue import RecognitionQueue
 from isca_gui.panels import recognise
 from isca_gui.panels.dataset import DatasetPanel
-from isca_gui.panels.preview import MseBox
 from isca_gui.panels.recognise import RecognisePanel
 from isca_gui.panels.reference import ReferencePanel
 from isca_gui.panels.training import TrainingPanel
@@ -38,6 +37,7 @@ from isca_gui.viewers.messages import MessagesViewer
 from isca_gui.viewers.pictures.pictures import PicturesViewer
 from isca_gui.viewers.runs.runs import RunsViewer
 from isca_gui.widgets import step_frame
+from isca_gui.widgets.fields import MseBox
 from isca_gui.widgets.settings_form import FIELDS, SettingsForm
 from isca_gui.window.status_bar import StatusBar
 from tests.gui.conftest import SETTINGS, SPEC, opened
@@ -70,7 +70,7 @@ def primaries(panels: list[QWidget]) -> list[str]:
     return [button.text() for button in buttons if button.property("primary")]
 
 
-# --- all panels ---------------------------------------------------------------------------------------------
+# --- all panels -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [*PANELS, StatusBar, MessagesViewer])
@@ -119,9 +119,9 @@ def test_disabled_buttons_say_why(qtbot: QtBot, studio: Studio) -> None:
         "Make",
     }
     sentences = {b.toolTip() for b in disabled}
-    assert "There is no reference picture yet." in sentences
-    assert "There is no dataset yet: generate one." in sentences
-    assert "There is no model yet: train one." in sentences
+    assert "Open a reference picture first." in sentences
+    assert "No dataset yet. Generate one first." in sentences
+    assert "No model yet. Train one first." in sentences
 
 
 def test_a_step_can_be_folded(qtbot: QtBot, studio: Studio) -> None:
@@ -133,7 +133,7 @@ def test_a_step_can_be_folded(qtbot: QtBot, studio: Studio) -> None:
     assert panel.content.isVisible()
 
 
-# --- reference ----------------------------------------------------------------------------------------------
+# --- reference ------------------------------------------------------------------------------------
 
 
 def test_a_sample_is_opened_from_the_menu(qtbot: QtBot, studio: Studio) -> None:
@@ -181,7 +181,7 @@ def test_recent_files_are_offered(qtbot: QtBot, studio: Studio, tmp_path: Path) 
     assert studio.session.reference.name == "moon"
 
 
-# --- dataset ------------------------------------------------------------------------------------------------
+# --- dataset --------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -223,7 +223,7 @@ def test_levels_out_of_reach_are_marked(
     assert "at most" in dataset_panel.model.data(
         dataset_panel.model.index(2, 0), Qt.ItemDataRole.ToolTipRole
     )
-    assert "1 unreachable" in dataset_panel.made_box.button.text()
+    assert "1 unreachable" in dataset_panel.contents_box.button.text()
 
 
 def test_generating_can_be_stopped(qtbot: QtBot, studio: Studio) -> None:
@@ -290,7 +290,7 @@ def test_levels_as_a_list(with_reference: Studio, dataset_panel: DatasetPanel) -
 
 
 @pytest.mark.parametrize("language", ["C", "de_DE", "en_US", "fr_CH"])
-def test_point_and_comma_both_stand_before_decimals(qtbot: QtBot, language: str) -> None:
+def test_point_and_comma_are_both_decimal_signs(qtbot: QtBot, language: str) -> None:
     before = QLocale()
     QLocale.setDefault(QLocale(language))
     try:
@@ -313,7 +313,7 @@ def test_point_and_comma_both_stand_before_decimals(qtbot: QtBot, language: str)
 
 
 @pytest.mark.parametrize("text", ["22,5, 45", "22,5", "100, 45"])
-def test_levels_that_do_not_rise_are_asked_about(
+def test_levels_that_do_not_rise_are_rejected(
     with_reference: Studio, dataset_panel: DatasetPanel, text: str
 ) -> None:
     dataset_panel.mode_box.setCurrentIndex(1)
@@ -324,7 +324,7 @@ def test_levels_that_do_not_rise_are_asked_about(
     assert with_reference.session.spec == SPEC
 
 
-def test_whoever_goes_through_the_fields_changes_nothing(
+def test_tabbing_through_the_fields_changes_nothing(
     with_reference: Studio, dataset_panel: DatasetPanel
 ) -> None:
     session = with_reference.session
@@ -337,7 +337,7 @@ def test_whoever_goes_through_the_fields_changes_nothing(
         assert not dataset_panel.problem_label.text()
 
 
-def test_a_list_that_is_no_range_comes_back_by_undo(
+def test_undo_restores_a_list_that_is_no_range(
     with_reference: Studio, dataset_panel: DatasetPanel
 ) -> None:
     session = with_reference.session
@@ -367,7 +367,7 @@ def test_large_seeds_are_shown_and_kept(
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1.5", "abc", "²", str(2**63), "9" * 30])
-def test_what_is_no_seed_is_said(
+def test_an_invalid_seed_is_reported(
     with_dataset: Studio, dataset_panel: DatasetPanel, training_panel: TrainingPanel, text: str
 ) -> None:
     for edit in (dataset_panel.seed_box, training_panel.form.editors["seed"]):
@@ -381,7 +381,7 @@ def test_what_is_no_seed_is_said(
 
 
 @pytest.mark.parametrize("text", ["", "a, b", "45, 45", "-1", "1e9", "nan", "45,"])
-def test_what_makes_no_sense_is_said_at_the_field_and_nothing_is_generated(
+def test_invalid_values_are_reported_at_the_field_and_nothing_is_generated(
     with_reference: Studio, dataset_panel: DatasetPanel, text: str
 ) -> None:
     dataset_panel.mode_box.setCurrentIndex(1)
@@ -398,7 +398,7 @@ def test_what_makes_no_sense_is_said_at_the_field_and_nothing_is_generated(
     assert not dataset_panel.problem_label.isVisible()
 
 
-def test_the_page_without_a_dataset_generates_nothing_while_a_field_is_wrong(
+def test_the_button_of_an_empty_viewer_generates_nothing_while_a_field_is_invalid(
     qtbot: QtBot, with_reference: Studio, dataset_panel: DatasetPanel
 ) -> None:
     page = opened(qtbot, with_reference, PicturesViewer)._empty
@@ -431,8 +431,8 @@ def test_the_preview_follows_the_slider_and_is_what_the_dataset_would_hold(
         preview.slider.setValue(value)
     assert preview.mse_box.value() == 400
     with_reference.rest(qtbot)
-    assert preview.words.text().startswith(("achieved MSE 399.9", "achieved MSE 400"))
-    assert "SSIM" in preview.words.text()
+    assert preview.text_label.text().startswith(("achieved MSE 399.9", "achieved MSE 400"))
+    assert "SSIM" in preview.text_label.text()
     assert not preview.picture_label.pixmap().isNull()
     with_reference.actions.preview("blur", 400.0, got.append)
     with_reference.rest(qtbot)
@@ -444,13 +444,13 @@ def test_the_preview_follows_the_slider_and_is_what_the_dataset_would_hold(
     assert (got[0].picture == made).all()
 
 
-def test_the_preview_says_what_cannot_be_reached(
+def test_the_preview_reports_an_unreachable_level(
     qtbot: QtBot, with_reference: Studio, dataset_panel: DatasetPanel
 ) -> None:
     dataset_panel.preview.kind_box.setCurrentIndex(3)
     dataset_panel.preview.mse_box.setValue(60000)
     with_reference.rest(qtbot)
-    assert "at most" in dataset_panel.preview.words.text()
+    assert "at most" in dataset_panel.preview.text_label.text()
     assert not with_reference.errors
 
 
@@ -472,7 +472,7 @@ def test_a_dataset_is_saved_and_imported(
     assert panel.state == step_frame.DONE
 
 
-def test_what_is_saved_is_what_was_there_when_it_was_asked_for(
+def test_the_dataset_saved_is_that_of_the_moment_of_asking(
     qtbot: QtBot, with_run: Studio, small: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Jobs end while a dialog is open."""
@@ -549,7 +549,7 @@ def test_stale_is_shown_in_word_and_mark(with_dataset: Studio, qtbot: QtBot) -> 
     assert panel.state_label.text() == "⟳ stale, 7 pictures"
 
 
-# --- training -----------------------------------------------------------------------------------------------
+# --- training -------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -581,7 +581,7 @@ def test_fields_edit_the_settings(with_dataset: Studio, training_panel: Training
     assert session.settings.method == "isca", "what was put in and taken out again is no edit"
 
 
-def test_a_setting_without_a_field_outlasts_an_edit(
+def test_an_edit_keeps_settings_without_a_field(
     with_dataset: Studio, training_panel: TrainingPanel
 ) -> None:
     session = with_dataset.session
@@ -614,7 +614,7 @@ def test_invalid_values_stay_at_their_field_until_they_are_right(
     assert session.settings.eta == 0.2
 
 
-def test_the_page_without_a_run_trains_nothing_while_a_field_is_wrong(
+def test_the_button_of_an_empty_viewer_trains_nothing_while_a_field_is_invalid(
     qtbot: QtBot, with_dataset: Studio, training_panel: TrainingPanel
 ) -> None:
     page, form = opened(qtbot, with_dataset, RunsViewer)._empty, training_panel.form
@@ -631,7 +631,7 @@ def test_the_page_without_a_run_trains_nothing_while_a_field_is_wrong(
     assert with_dataset.session.run is not None
 
 
-def test_a_wrong_field_does_not_outlive_what_it_was_wrong_in(
+def test_an_invalid_field_is_forgotten_with_its_settings(
     with_dataset: Studio, training_panel: TrainingPanel
 ) -> None:
     session, form = with_dataset.session, training_panel.form
@@ -670,7 +670,7 @@ def test_fields_without_effect_are_disabled_and_say_why(
     form, session = training_panel.form, with_dataset.session
     assert not form.editors["kernel"].isEnabled()
     assert form.editors["kernel"].toolTip() == "ISCA uses no kernel."
-    assert form.editors["rho"].toolTip() == "The direct solver chooses its steps itself."
+    assert form.editors["rho"].toolTip() == "The direct solver chooses its own step size."
     session.set_settings(TrainingSettings(method="kernel-isca", kernel="polynomial"))
     for name in ("kernel", "gamma", "coef0", "degree", "metric", "rho"):
         assert form.editors[name].isEnabled(), name
@@ -693,11 +693,11 @@ def test_presets(with_dataset: Studio, qtbot: QtBot, tmp_path: Path) -> None:
     choose("Fast and exact")
     assert session.settings == TrainingSettings(solver="direct")
     session.set_settings(TrainingSettings(method="random", components=2))
-    assert panel.preset_box.currentText() == "Your own settings", "the paper has no such method"
+    assert panel.preset_box.currentText() == "Custom settings", "the paper has no such method"
     choose("As published")
     assert session.settings == TrainingSettings()
     session.set_settings(TrainingSettings(components=2, eta=0.3))
-    assert panel.preset_box.currentText() == "Your own settings"
+    assert panel.preset_box.currentText() == "Custom settings"
     panel.name_edit.setText("mine")
     panel.name_edit.returnPressed.emit()
     with_dataset.rest(qtbot)
@@ -729,7 +729,7 @@ def test_train_gives_a_run_with_live_steps(
     assert session.run is not None
     assert sum(len(steps) for _, steps in told) == len(session.run.model.steps) == 5
     assert training_panel.state == step_frame.DONE
-    assert "objective" in training_panel.words.text()
+    assert "objective" in training_panel.summary_label.text()
     with_dataset.rest(qtbot)
 
 
@@ -761,16 +761,19 @@ def test_stop_and_keep_then_resume(
 
 @pytest.mark.parametrize("solver", ["admm", "direct"])
 def test_a_training_that_is_stopped_in_its_first_epoch_leaves_no_run(
-    qtbot: QtBot, with_dataset: Studio, training_panel: TrainingPanel, monkeypatch: pytest.MonkeyPatch,
+    qtbot: QtBot,
+    with_dataset: Studio,
+    training_panel: TrainingPanel,
+    monkeypatch: pytest.MonkeyPatch,
     solver: str,
-) -> None:  # fmt: skip
+) -> None:
     session, calls, each = with_dataset.session, [], Workers.each
 
     def slow(workers: Workers, work: Any, count: int, size: int) -> Any:
         calls.append(work)
         while len(calls) > 2:  # the blocks are laid out: now it learns
-            if (yield Tick(0, 1)):
-                return False
+            if (yield Progress(0, 1)):
+                raise Cancelled("Stopped here.")
             time.sleep(0.002)
         return (yield from each(workers, work, count, size))
 
@@ -796,7 +799,7 @@ def test_resume_says_why_not(qtbot: QtBot, with_run: Studio) -> None:
     assert panel.resume_button.isEnabled()
     run = session.run
     session.replace_run(replace(run, model=replace(run.model, end=CONVERGED)))
-    assert "lower tolerance" in panel.resume_button.toolTip()
+    assert "ask for a lower tolerance" in panel.resume_button.toolTip()
     session.set_settings(replace(SETTINGS, epochs=20, tolerance=1e-9))
     assert panel.resume_button.isEnabled()
     session.replace_run(replace(run, model=replace(run.model, end=STOPPED)))
@@ -819,7 +822,7 @@ def test_a_run_goes_on_while_its_dataset_is_there_whatever_is_set_in_step_2(
     assert "another dataset" in panel.resume_button.toolTip()
 
 
-def test_a_training_that_fails_is_said_and_the_next_one_works(
+def test_a_failed_training_is_reported_and_the_next_one_works(
     qtbot: QtBot, with_dataset: Studio, training_panel: TrainingPanel
 ) -> None:
     session = with_dataset.session
@@ -838,7 +841,7 @@ def test_a_training_that_fails_is_said_and_the_next_one_works(
     with_dataset.rest(qtbot)
 
 
-# --- recognition --------------------------------------------------------------------------------------------
+# --- recognition ----------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -858,12 +861,12 @@ def test_a_picture_made_from_the_reference_gets_a_verdict(
     assert test is not None
     assert test.recognition is not None
     assert test.truth.text == "gaussian-noise at MSE 300"
-    assert "Truth: Gaussian noise at MSE 300." in recognise_panel.words.text()
+    assert "Actual: Gaussian noise, MSE 300." in recognise_panel.text_label.text()
     assert recognise_panel.list.topLevelItemCount() == 1
     verdict = test.recognition.verdict
     assert not verdict.unlike
     assert recognise_panel.list.topLevelItem(0).text(1) == "+".join(verdict.parts)
-    assert test.recognition.verdict.sentence in recognise_panel.words.text()
+    assert test.recognition.verdict.sentence in recognise_panel.text_label.text()
     assert recognise_panel.state == step_frame.DONE
 
 
@@ -879,7 +882,7 @@ def test_a_picture_made_from_the_reference_gets_a_verdict(
         ({"label": "original", "parts": ()}, ["original", "120"]),
     ],
 )
-def test_a_row_of_the_list_says_what_the_verdict_says(
+def test_a_row_of_the_list_agrees_with_the_verdict(
     qtbot: QtBot,
     with_run: Studio,
     recognise_panel: RecognisePanel,
@@ -909,7 +912,7 @@ def test_a_mystery_keeps_its_secret_until_asked(
     assert test is not None
     assert test.name.startswith("Mystery")
     assert test.secret
-    assert "Truth" not in recognise_panel.words.text()
+    assert "Actual" not in recognise_panel.text_label.text()
     table = tmp_path / "answers.csv"
     with_run.actions.save_answers(table)
     with_run.rest(qtbot)
@@ -918,14 +921,14 @@ def test_a_mystery_keeps_its_secret_until_asked(
     (row,) = table.read_text("utf-8").splitlines()[1:]
     assert found.label not in row
     click(qtbot, recognise_panel.reveal_button)
-    assert "Truth" in recognise_panel.words.text()
+    assert "Actual" in recognise_panel.text_label.text()
     assert not recognise_panel.reveal_button.isEnabled()
     with_run.actions.save_answers(table)
     with_run.rest(qtbot)
     assert found.sentence in table.read_text("utf-8")
 
 
-def test_an_answer_that_is_not_given_is_not_awaited(qtbot: QtBot, with_run: Studio) -> None:
+def test_no_answer_is_awaited_if_nothing_was_started(qtbot: QtBot, with_run: Studio) -> None:
     panel = shown(qtbot, with_run, RecognisePanel)
     with_run.actions.recognise_made("blur", 200.0, 1)
     with_run.rest(qtbot)
@@ -938,7 +941,7 @@ def test_an_answer_that_is_not_given_is_not_awaited(qtbot: QtBot, with_run: Stud
     assert answers == []
 
 
-def test_another_picture_is_no_answer_where_what_was_asked_for_failed_or_was_stopped(
+def test_an_older_picture_is_no_answer_after_a_failure_or_stop(
     qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, tmp_path: Path
 ) -> None:
     with_run.actions.recognise_made("blur", 200.0, 1)
@@ -963,7 +966,7 @@ def test_another_picture_is_no_answer_where_what_was_asked_for_failed_or_was_sto
     assert answers == [True, True]
 
 
-def test_without_a_reference_nothing_is_made_and_one_is_told_so(
+def test_without_a_reference_nothing_is_made_and_a_message_says_so(
     qtbot: QtBot, studio: Studio
 ) -> None:
     studio.actions.mystery()
@@ -1081,7 +1084,7 @@ def test_dropped_files_are_recognised(
 
 
 @pytest.mark.parametrize("name", ["m.isca", "p.iscaproj", "p.iscaproj.zip", "folder"])
-def test_what_is_no_picture_is_left_to_the_window(
+def test_dropped_files_that_are_no_pictures_go_to_the_window(
     recognise_panel: RecognisePanel, tmp_path: Path, name: str
 ) -> None:
     (tmp_path / name).mkdir() if name == "folder" else (tmp_path / name).write_bytes(b"")
@@ -1106,7 +1109,7 @@ def test_pictures_opened_before_there_is_a_model_are_recognised_when_there_is_on
     with_dataset.rest(qtbot)
 
 
-def test_selecting_removing_and_doing_it_again(
+def test_selecting_removing_and_recognising_again(
     qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, model: object
 ) -> None:
     session = with_run.session
@@ -1136,7 +1139,7 @@ def pictures_in(folder: Path, made: Dataset, count: int) -> list[Path]:
     return paths
 
 
-def test_whoever_looks_at_a_picture_is_not_taken_away_by_the_next_answer(
+def test_the_next_answer_does_not_change_the_selection(
     qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, small: Dataset, tmp_path: Path
 ) -> None:
     session, paths = with_run.session, pictures_in(tmp_path, small, 5)
@@ -1156,7 +1159,7 @@ def test_whoever_looks_at_a_picture_is_not_taken_away_by_the_next_answer(
     assert session.test is session.tested[-1]
 
 
-def test_the_next_answer_is_shown_where_the_one_before_was_removed(
+def test_the_next_answer_is_selected_after_a_removal(
     qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, small: Dataset, tmp_path: Path
 ) -> None:
     session, paths = with_run.session, pictures_in(tmp_path, small, 3)
@@ -1210,7 +1213,7 @@ def test_an_answer_changes_its_row_only(
     assert [item.text(0) for item in rows] == ["4.png", "5.png", "6.png", "8.png", "9.png"]
 
 
-def test_remove_goes_on_to_the_neighbour(
+def test_remove_selects_the_neighbour(
     qtbot: QtBot, with_run: Studio, recognise_panel: RecognisePanel, tmp_path: Path
 ) -> None:
     session = with_run.session
@@ -1235,7 +1238,7 @@ def test_remove_goes_on_to_the_neighbour(
     assert session.tested == (session.test,) == good[:1]
 
 
-# --- status bar, messages, help -----------------------------------------------------------------------------
+# --- status bar, messages, help -------------------------------------------------------------------
 
 
 def test_the_status_bar_shows_the_job_and_stops_it(qtbot: QtBot, with_dataset: Studio) -> None:
@@ -1313,7 +1316,8 @@ def test_esc_stops_what_the_status_bar_shows(qtbot: QtBot, with_dataset: Studio)
     assert jobs.running("project"), "a file comes last"
     with_dataset.actions.stop()
     assert not jobs.running("project")
-    told = "Saving work.iscaproj was stopped."  # when its thread has ended: it may have been at its very end
+    # The message comes when the thread has ended, because it may have been about to finish.
+    told = "Saving work.iscaproj was stopped."
     qtbot.waitUntil(lambda: any(message.text.startswith(told) for message in session.messages))
     with_dataset.rest(qtbot)
 

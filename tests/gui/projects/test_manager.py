@@ -38,8 +38,7 @@ from isca_gui.projects.manager import PACKED, SUFFIX
 from isca_gui.session import records
 from isca_gui.session.preferences import Preferences
 from isca_gui.session.records import Reference, RejectedPicture
-from isca_gui.widgets.missing_files import MissingFiles
-from isca_gui.widgets.save_question import ask_replace, ask_save
+from isca_gui.widgets.dialogs import MissingFiles, ask_replace, ask_save
 from tests.gui.conftest import SETTINGS, SPEC, rest, still
 from tests.places import ROOT
 
@@ -386,7 +385,7 @@ def test_work_that_comes_while_the_end_waits_for_a_file_is_asked_about(
     gate = Gate(monkeypatch, "save_packed", before=True)
     worked.projects._write_packed(str(tmp_path / f"packed{PACKED}"))
     assert not close_by_hand(worked)
-    assert "ends when the file is written" in worked.session.messages[-1].text
+    assert "quit once the file is saved" in worked.session.messages[-1].text
     worked.session.add_tested(replace(done.tested[0], number=9))
     assert not close_by_hand(worked)
     gate.is_open = True
@@ -410,7 +409,7 @@ def test_what_comes_after_all_was_discarded_is_asked_about(
     worked.projects.mark_changed()
     assert not close_by_hand(worked)
     answer(QMessageBox.StandardButton.Discard)
-    assert "ends when the file is written" in worked.session.messages[-1].text
+    assert "quit once the file is saved" in worked.session.messages[-1].text
     worked.session.add_tested(replace(done.tested[0], number=9))
     gate.is_open = True
     rest(qtbot, worked)
@@ -504,7 +503,7 @@ def test_a_map_that_is_not_made_yet_is_not_blamed_on_a_deleted_run(
     for _ in range(2):  # while it is made, and when that was stopped
         for work in (results.save_map, results.save_votes):
             work()
-            assert "is not made yet" in worked.session.messages[-1].text
+            assert "is not ready yet" in worked.session.messages[-1].text
         worked.jobs.stop(JobName.VOTE_MAPS)
         rest(qtbot, worked)
     worked.session.remove_run(1)
@@ -528,7 +527,7 @@ def test_a_verdict_of_a_run_that_was_deleted_stays(
     assert other.session.test.recognition is None, "nobody is left to draw its map"
     panel = other.recognise_panel
     assert panel.list.topLevelItem(0).text(1) == said.label
-    assert said.sentence in panel.words.text()
+    assert said.sentence in panel.text_label.text()
     other.show_viewer("vote_map")
     votes: Any = other.docks["vote_map"].widget()
     assert votes.verdict.text() == said.sentence
@@ -642,7 +641,7 @@ def test_a_packed_project_opens_elsewhere(
     open_window: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    before, layout = worked.session.work, worked.layout_text()
+    before, layout = worked.session.work, worked.dock_manager.to_text()
     choose(monkeypatch, tmp_path / "sent")
     command(worked, "Save as one file…").trigger()
     rest(qtbot, worked)
@@ -663,7 +662,7 @@ def test_a_packed_project_opens_elsewhere(
     assert [test.verdict for test in after.tested] == [test.verdict for test in before.tested]
     assert (after.run, after.test) == (before.run, before.test)
     still(qtbot, other)
-    assert other.layout_text() == layout
+    assert other.dock_manager.to_text() == layout
     assert other.projects.unsaved
     assert other.projects.path == "", "a save asks for a place"
     choose(monkeypatch, tmp_path / f"kept{SUFFIX}")
@@ -1296,7 +1295,7 @@ def test_what_another_window_has_saved_is_not_replaced_unasked(
     second.session.remove_run(3)
     second.projects.save_as()
     assert proposed == [str(path.with_name(f"one copy{SUFFIX}"))]
-    assert "changed elsewhere" in boxes()[0].informativeText()
+    assert "changed on disk" in boxes()[0].informativeText()
     answer(QMessageBox.StandardButton.Cancel)
     rest(qtbot, second)
     assert second.projects.unsaved

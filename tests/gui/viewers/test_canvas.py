@@ -1,4 +1,4 @@
-"""The picture pane: exact pixels, zoom about the pointer, linked views, swipe, overlay, click and hover."""
+"""The canvas: exact pixels, zoom, linked views, divider, overlay, click and hover."""
 
 from __future__ import annotations
 
@@ -37,11 +37,12 @@ def canvas(qtbot: QtBot, picture: NDArray[np.float32]) -> PictureCanvas:
 
 
 def shown(canvas: PictureCanvas) -> NDArray[np.uint8]:
-    """Give the red channel of what is on the screen, without the frame of the keyboard's focus."""
-    canvas.clearFocus()  # it comes when the window system likes
+    """Return the red channel of what is on the screen, without the frame of the keyboard focus."""
+    # The window system gives the focus at a time of its own choosing.
+    canvas.clearFocus()
     image = canvas.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
     rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.bytesPerLine())
-    # Copied: the bits are gone with the image.
+    # A copy, because the bits belong to the image.
     return rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3)[..., 0].copy()
 
 
@@ -55,7 +56,8 @@ def test_one_to_one_and_two_to_one_show_every_pixel_exactly(
 ) -> None:
     canvas.set_zoom(float(zoom))
     target = canvas.target()
-    top, left = int(target.top()), int(target.left())
+    top = int(target.top())
+    left = int(target.left())
     assert (target.top(), target.left()) == (top, left)
     large = np.kron(expected(picture), np.ones((zoom, zoom), np.uint8))
     seen = shown(canvas)[max(top, 0) : top + 64 * zoom, left : left + 64 * zoom]
@@ -108,7 +110,8 @@ def test_a_wheel_that_is_not_turned_leaves_the_picture_fitted(
 
 def test_the_wheel_zooms_about_the_pointer(canvas: PictureCanvas) -> None:
     canvas.set_zoom(4.0)
-    place = QPointF(172, 94)  # the middle of a pixel
+    # The middle of a pixel.
+    place = QPointF(172, 94)
     before = canvas.pixel_at(place)
     for turns in (1, 1, 1, -1, 2):
         wheel(canvas, place, turns)
@@ -140,14 +143,14 @@ def test_a_picture_cannot_be_lost(qtbot: QtBot, canvas: PictureCanvas) -> None:
     assert canvas.pixel_at(QPointF(160, 100)) is not None
 
 
-def test_click_and_hover_tell_picture_pixels(qtbot: QtBot, canvas: PictureCanvas) -> None:
+def test_click_and_hover_report_picture_pixels(qtbot: QtBot, canvas: PictureCanvas) -> None:
     canvas.set_zoom(2.0)
     with qtbot.waitSignal(canvas.clicked) as clicked:
         qtbot.mouseClick(canvas, Qt.MouseButton.LeftButton, pos=QPoint(150, 100))
     assert clicked.args == list(canvas.pixel_at(QPointF(150, 100)) or ())
-    with qtbot.waitSignal(canvas.pixel_changed) as told:
+    with qtbot.waitSignal(canvas.pixel_changed) as seen:
         qtbot.mouseMove(canvas, QPoint(140, 80))
-    row, column, text = told.args
+    row, column, text = seen.args
     assert (row, column) == canvas.pixel_at(QPointF(140, 80))
     assert canvas.layer is not None
     assert float(text) == pytest.approx(255 * canvas.layer.values[row, column], abs=0.06)
@@ -184,8 +187,8 @@ def test_the_divider_is_dragged(qtbot: QtBot, canvas: PictureCanvas) -> None:
 
 def test_the_divider_is_moved_by_keys(qtbot: QtBot, canvas: PictureCanvas) -> None:
     control = Qt.KeyboardModifier.ControlModifier
-    qtbot.keyClick(canvas, Qt.Key.Key_Left, control)  # there is none yet
-    assert canvas.divider == 0.5
+    qtbot.keyClick(canvas, Qt.Key.Key_Left, control)
+    assert canvas.divider == 0.5, "there is none yet"
     canvas.set_picture(np.zeros((64, 64), np.float32))
     canvas.set_second(layers.grey_layer(np.ones((64, 64), np.float32)))
     for _ in range(10):
@@ -203,7 +206,8 @@ def test_the_divider_stays_on_the_picture(qtbot: QtBot, canvas: PictureCanvas) -
         qtbot.mouseMove(canvas, QPoint(x, 100))
         assert canvas.divider == pytest.approx(share)
     qtbot.mouseRelease(canvas, Qt.MouseButton.LeftButton, pos=QPoint(290, 100))
-    canvas.set_zoom(20.0)  # all of the pane shows picture
+    # The picture fills the pane.
+    canvas.set_zoom(20.0)
     for _ in range(60):
         qtbot.keyClick(canvas, Qt.Key.Key_Right, Qt.KeyboardModifier.ControlModifier)
     assert canvas.divider == 1.0
@@ -223,10 +227,11 @@ def test_every_pixel_or_block_of_a_row_is_reached_by_keys(
     qtbot: QtBot, canvas: PictureCanvas, stride: int, key: Qt.Key
 ) -> None:
     canvas.view.stride = stride
-    canvas.set_zoom(9.0)  # only a part is seen
+    # Only a part is seen.
+    canvas.set_zoom(9.0)
     with qtbot.waitSignal(canvas.pixel_changed):
         qtbot.keyClick(canvas, key, Qt.KeyboardModifier.ShiftModifier)
-    assert canvas.view.cursor == canvas.pixel_at(QPointF(150, 100))  # what was in the middle
+    assert canvas.view.cursor == canvas.pixel_at(QPointF(150, 100)), "keys start in the middle"
     down, across = ARROWS[key]
     place = [canvas.view.cursor[0] // stride, canvas.view.cursor[1] // stride]  # type: ignore[index]
     last = 63 // stride
@@ -235,7 +240,8 @@ def test_every_pixel_or_block_of_a_row_is_reached_by_keys(
         place = [min(max(place[0] + down, 0), last), min(max(place[1] + across, 0), last)]
         row, column = canvas.view.cursor  # type: ignore[misc]
         assert [row // stride, column // stride] == place
-        target, zoom = canvas.target(), canvas.zoom()
+        target = canvas.target()
+        zoom = canvas.zoom()
         assert 0 <= target.left() + (column + 0.5) * zoom <= canvas.width()
         assert 0 <= target.top() + (row + 0.5) * zoom <= canvas.height()
     with qtbot.waitSignal(canvas.clicked) as chosen:
@@ -250,10 +256,8 @@ def test_where_keys_point_is_marked_and_the_pointer_takes_over(
     before = shown(canvas)
     qtbot.keyClick(canvas, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     assert (shown(canvas) != before).any()
-    for place in (
-        QPoint(120, 70),
-        QPoint(131, 77),
-    ):  # it may lie at one of them, and is told only of moves
+    # Qt reports only moves, and the pointer may already be at one of the two places.
+    for place in (QPoint(120, 70), QPoint(131, 77)):
         qtbot.mouseMove(canvas, place)
     qtbot.waitUntil(lambda: canvas.view.cursor == canvas.pixel_at(QPointF(131, 77)))
     assert not canvas.view.by_keys
@@ -276,7 +280,8 @@ def test_keys_begin_where_the_pointer_was_last(
     qtbot.keyClick(canvas, Qt.Key.Key_Right, shift)
     assert canvas.view.cursor == (60, 51), "where keys point stays when the pointer leaves"
     canvas.view.set_cursor(None)
-    canvas.set_picture(picture[:32, :32])  # it does not lie in this one
+    # The last pixel does not lie in this picture.
+    canvas.set_picture(picture[:32, :32])
     qtbot.keyClick(canvas, Qt.Key.Key_Right, shift)
     assert canvas.view.cursor == (16, 16)
 
@@ -287,16 +292,17 @@ def test_keys_zoom_about_what_they_point_at(
 ) -> None:
     canvas.set_zoom(6.0)
     canvas.point_at((28, 36), by_keys=True)
-    before = canvas.point_of(28, 36)
+    before = canvas.pixel_centre(28, 36)
     qtbot.keyClick(canvas, key)
     assert canvas.zoom() != 6.0
-    assert (canvas.point_of(28, 36) - before).manhattanLength() <= 2
-    canvas.view.look_at(6.0, 5, 60)  # it is out of sight
+    assert (canvas.pixel_centre(28, 36) - before).manhattanLength() <= 2
+    # The pixel is out of sight.
+    canvas.view.look_at(6.0, 5, 60)
     qtbot.keyClick(canvas, Qt.Key.Key_Plus)
-    assert canvas.rect().contains(canvas.point_of(28, 36).toPoint())
+    assert canvas.rect().contains(canvas.pixel_centre(28, 36).toPoint())
 
 
-def test_what_is_no_longer_pointed_at_is_untold_and_a_new_zoom_is_told(
+def test_the_status_bar_follows_the_cursor_and_the_zoom(
     qtbot: QtBot, studio: Studio, canvas: PictureCanvas
 ) -> None:
     bar = StatusBar(studio.session, studio.jobs, studio.actions)
@@ -304,24 +310,24 @@ def test_what_is_no_longer_pointed_at_is_untold_and_a_new_zoom_is_told(
     canvas.pixel_changed.connect(bar.show_pixel)
     canvas.pixel_changed.connect(lambda: bar.show_zoom(canvas.zoom()))
 
-    def told() -> tuple[str, str]:
+    def seen() -> tuple[str, str]:
         return bar.pixel_label.text()[:8], bar.zoom_label.text()
 
     canvas.point_at((3, 5))
-    assert told() == ("x 5  y 3", "312 %")
+    assert seen() == ("x 5  y 3", "312 %")
     canvas.set_zoom(2.0)
-    assert told() == ("x 5  y 3", "200 %")
+    assert seen() == ("x 5  y 3", "200 %")
     leave(canvas)
-    assert told() == ("", "")
+    assert seen() == ("", "")
     qtbot.keyClick(canvas, Qt.Key.Key_1)
-    assert told() == ("", "100 %")
+    assert seen() == ("", "100 %")
     canvas.point_at((4, 6), by_keys=True)
     QApplication.sendEvent(canvas, QFocusEvent(QEvent.Type.FocusOut))
-    assert told() == ("", "")
+    assert seen() == ("", "")
     QApplication.sendEvent(canvas, QFocusEvent(QEvent.Type.FocusIn))
-    assert told() == ("x 6  y 4", "100 %")
+    assert seen() == ("x 6  y 4", "100 %")
     canvas.view.set_cursor(None)
-    assert told() == ("", "")
+    assert seen() == ("", "")
 
 
 def test_a_smaller_picture_forgets_what_was_pointed_at(qtbot: QtBot, canvas: PictureCanvas) -> None:
@@ -386,7 +392,8 @@ from isca_gui.viewers.canvas.canvas import PictureCanvas
 app = QApplication([])
 window = QWidget()
 layout = QHBoxLayout(window)
-layout.setContentsMargins(7, 5, 3, 3)  # odd places: the panes' corners fall between device pixels at 1.5
+# Odd margins: at a scale of 1.5 the corners of the panes fall between device pixels.
+layout.setContentsMargins(7, 5, 3, 3)
 layout.setSpacing(5)
 panes = [PictureCanvas("a"), PictureCanvas("b")]
 panes[1].link(panes[0])
@@ -403,9 +410,11 @@ for zoom in (1, 2):
     image = window.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
     rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), -1)
     red = rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3)[..., 0]
-    part = np.kron(grey, np.ones((zoom, zoom), np.uint8))[20 * zoom : 40 * zoom, 20 * zoom : 40 * zoom]
+    large = np.kron(grey, np.ones((zoom, zoom), np.uint8))
+    part = large[20 * zoom : 40 * zoom, 20 * zoom : 40 * zoom]
     places = np.lib.stride_tricks.sliding_window_view(red, part.shape)
-    found = sum((places[y, x] == part).all() for y, x in np.argwhere(places[:, :, 0, 0] == part[0, 0]))
+    starts = np.argwhere(places[:, :, 0, 0] == part[0, 0])
+    found = sum((places[y, x] == part).all() for y, x in starts)
     assert found == 2, (window.devicePixelRatioF(), zoom, found)
 assert window.devicePixelRatioF() == float(sys.argv[1])
 """

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from isca_gui.viewers import export
 from isca_gui.viewers.canvas import layers
-from isca_gui.viewers.export import Exportable, Exporter, plot_thing
+from isca_gui.viewers.export import Exportable, Exporter, exportable_plot
 from isca_gui.viewers.plots import make_plot
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def test_a_picture_is_saved_as_png_without_loss(
     exporter: Exporter, studio: Studio, qtbot: QtBot, tmp_path: Path
 ) -> None:
     pixels = np.arange(64 * 48, dtype=np.uint32).reshape(48, 64).astype(np.uint8)
-    thing = Exportable("p", image=lambda: layers.pixel_image(pixels))
-    exporter.save(thing, tmp_path / "p.png")
+    item = Exportable("p", image=lambda: layers.pixel_image(pixels))
+    exporter.save(item, tmp_path / "p.png")
     studio.rest(qtbot)
     with Image.open(tmp_path / "p.png") as image:
         np.testing.assert_array_equal(np.asarray(image.convert("L")), pixels)
@@ -48,12 +48,12 @@ def test_a_picture_is_saved_as_png_without_loss(
 def test_a_table_is_saved_as_csv_and_copied_with_tabs(
     exporter: Exporter, studio: Studio, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    thing = Exportable("t", "table", table=lambda: TABLE)
-    exporter.save(thing, tmp_path / "t")
+    item = Exportable("t", "table", table=lambda: TABLE)
+    exporter.save(item, tmp_path / "t")
     studio.rest(qtbot)
     with open(tmp_path / "t.csv", encoding="utf-8", newline="") as stream:
         assert list(csv.reader(stream)) == [[str(cell) for cell in row] for row in TABLE]
-    exporter.copy(thing)
+    exporter.copy(item)
     assert QGuiApplication.clipboard().text().splitlines()[2] == "ümlaut\t2"
 
 
@@ -66,9 +66,9 @@ def test_a_plot_is_saved_as_svg_and_png(
     plot.resize(300, 200)
     plot.plot([1, 2, 3], [1, 4, 9])
     parent.show()
-    thing = plot_thing("plot", plot.plotItem)
+    item = exportable_plot("plot", plot.plotItem)
     for suffix in (".svg", ".png"):
-        exporter.save(thing, tmp_path / f"plot{suffix}")
+        exporter.save(item, tmp_path / f"plot{suffix}")
     studio.rest(qtbot)
     assert b"<svg" in (tmp_path / "plot.svg").read_bytes()
     with Image.open(tmp_path / "plot.png") as image:
@@ -78,20 +78,20 @@ def test_a_plot_is_saved_as_svg_and_png(
 def test_nothing_is_not_saved(
     exporter: Exporter, studio: Studio, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    for thing in (
+    for item in (
         Exportable("a", "picture", image=lambda: None),
         Exportable("a", "table", table=lambda: [("only", "a head")]),
         Exportable("a", "verdict", text=lambda: ""),
     ):
         for work in (
-            exporter.ask,
+            exporter.save_as,
             exporter.copy,
-            lambda thing: exporter.save(thing, tmp_path / "file"),
+            lambda item: exporter.save(item, tmp_path / "file"),
         ):
             before = len(studio.session.messages)
-            work(thing)
+            work(item)
             (said,) = studio.session.messages[before:]
-            assert (said.level, said.text) == ("warning", f"There is no {thing.title} to save yet.")
+            assert (said.level, said.text) == ("warning", f"There is no {item.title} to save yet.")
     studio.rest(qtbot)
     assert list(tmp_path.iterdir()) == []
 
@@ -100,7 +100,7 @@ def test_what_is_saved_is_what_was_seen_when_it_was_asked_for(
     exporter: Exporter, studio: Studio, qtbot: QtBot, tmp_path: Path
 ) -> None:
     seen = ["first"]
-    exporter.ask(Exportable("a", "verdict", text=lambda: seen[0]))
+    exporter.save_as(Exportable("a", "verdict", text=lambda: seen[0]))
     seen[0] = "another"
     dialog = exporter._widget.findChild(QFileDialog)
     dialog.fileSelected.emit(str(tmp_path / "a.txt"))
@@ -122,9 +122,7 @@ def test_what_cannot_be_written_is_a_message(
 def test_the_dialog_proposes_a_name_and_saves_what_is_chosen(
     exporter: Exporter, studio: Studio, qtbot: QtBot, tmp_path: Path
 ) -> None:
-    from PySide6.QtWidgets import QFileDialog
-
-    exporter.ask(Exportable("a/b: c", "table", table=lambda: TABLE))
+    exporter.save_as(Exportable("a/b: c", "table", table=lambda: TABLE))
     dialog = exporter.parent().findChild(QFileDialog)  # type: ignore[union-attr]
     assert "a-b- c.csv" in dialog.selectedFiles()[0]
     dialog.fileSelected.emit(str(tmp_path / "chosen.csv"))
@@ -147,7 +145,7 @@ def test_a_name_with_another_ending_does_not_replace_a_file_unasked(
         (QMessageBox.StandardButton.Yes, "new"),
     ):
         monkeypatch.setattr(QMessageBox, "question", lambda *_, answer=answer: answer)
-        exporter.ask(Exportable("a", "verdict", text=lambda: "new"))
+        exporter.save_as(Exportable("a", "verdict", text=lambda: "new"))
         dialog = exporter._widget.findChild(QFileDialog)
         dialog.fileSelected.emit(str(tmp_path / "verdict.v2"))
         dialog.setParent(None)
@@ -159,7 +157,7 @@ def test_the_form_chosen_gives_the_ending(
     exporter: Exporter, studio: Studio, qtbot: QtBot, tmp_path: Path
 ) -> None:
     pixels = np.zeros((4, 4), np.uint8)
-    exporter.ask(
+    exporter.save_as(
         Exportable("c", "chart", image=lambda: layers.pixel_image(pixels), svg=lambda: b"<svg/>")
     )
     dialog = exporter._widget.findChild(QFileDialog)

@@ -1,4 +1,4 @@
-"""The dataset's viewer: thumbnails by kind and level, linked panes, five ways to compare."""
+"""The pictures viewer: thumbnails by kind and level, linked panes, five ways to compare."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from PySide6.QtGui import QGuiApplication
 from isca_gui.core.distortion.dataset import Dataset, Unreachable
 from isca_gui.core.pictures import ssim
 from isca_gui.session.records import Reference
-from isca_gui.viewers.canvas import panes
-from isca_gui.viewers.pictures import pictures
+from isca_gui.viewers.pictures import panes, pictures
 from isca_gui.viewers.pictures.gallery import GalleryModel, GalleryTable
 from isca_gui.viewers.pictures.pictures import PicturesViewer
 from tests.gui.conftest import opened
@@ -22,7 +21,7 @@ from tests.gui.conftest import opened
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from isca_gui.viewers.canvas.panes import Pane
+    from isca_gui.viewers.pictures.panes import Pane
     from tests.gui.conftest import Studio
 
 
@@ -80,7 +79,7 @@ def test_a_folder_that_holds_more_than_was_made_is_laid_out_too(small: Dataset) 
         assert all(model.index_of(number).isValid() for number in range(1, len(each)))
         assert model.headerData(
             0, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole
-        ).startswith("place")
+        ).startswith("Rank")
 
 
 def test_a_long_label_leaves_room_for_pictures(qtbot: QtBot, small: Dataset) -> None:
@@ -110,15 +109,11 @@ def test_no_command_makes_an_imported_dataset(
 ) -> None:
     with_dataset.session.set_dataset(Dataset(small.pictures, small.entries))
     QGuiApplication.clipboard().setText("mine")
-    viewer.exporter.copy(viewer.things()[2])
+    viewer.exporter.copy(viewer.exportables()[2])
     assert QGuiApplication.clipboard().text() == "mine"
-    assert (
-        with_dataset.session.messages[-1].level,
-        "imported" in viewer.session.messages[-1].text,
-    ) == (
-        "warning",
-        True,
-    )
+    message = with_dataset.session.messages[-1]
+    assert message.level == "warning"
+    assert "imported" in message.text
 
 
 def test_an_imported_dataset_is_laid_out_by_rising_error(small: Dataset) -> None:
@@ -144,10 +139,7 @@ def test_a_click_shows_the_picture_with_target_and_achieved_error(
     number = viewer.model.picture_at(index)
     assert number is not None
     assert viewer.right.layer is not None
-    assert (
-        viewer.right.layer.values is small.pictures[number]
-        or (viewer.right.layer.values == small.pictures[number]).all()
-    )
+    assert (viewer.right.layer.values == small.pictures[number]).all()
     similarity = ssim.ssim_map(small.reference, small.pictures[number]).mean()
     assert f"achieved MSE {small.entries[number].achieved_mse:.2f}" in viewer.info.text()
     assert "target MSE 400" in viewer.info.text()
@@ -233,12 +225,13 @@ def test_several_pictures_chosen_by_the_mouse_are_shown_at_once(
     for pane, number in zip(shown, (0, 1, 4, 5), strict=True):
         assert pane.layer is not None
         assert (pane.layer.values == small.pictures[number]).all()
-    click(qtbot, viewer, 4, Qt.KeyboardModifier.ControlModifier)  # once more: not chosen any longer
+    # A second Ctrl+click takes the picture out again.
+    click(qtbot, viewer, 4, Qt.KeyboardModifier.ControlModifier)
     with_dataset.rest(qtbot)
     assert len(seen(viewer)) == 3
 
 
-def test_several_pictures_are_chosen_by_the_keys(
+def test_several_pictures_are_chosen_by_keyboard(
     qtbot: QtBot, viewer: PicturesViewer, with_dataset: Studio
 ) -> None:
     viewer.choose(1)
@@ -253,7 +246,7 @@ def test_several_pictures_are_chosen_by_the_keys(
     assert viewer.shown.others == (1, 2, 4)
 
 
-def test_more_pictures_than_panes_are_said_to_be_left_out(
+def test_pictures_beyond_the_panes_are_reported(
     qtbot: QtBot, with_dataset: Studio, small: Dataset
 ) -> None:
     many = Dataset(
@@ -267,8 +260,8 @@ def test_more_pictures_than_panes_are_said_to_be_left_out(
     viewer.show()
     viewer.table.selectAll()
     with_dataset.rest(qtbot)
-    assert len(seen(viewer)) == panes.MOST + 1
-    assert f"only the first {panes.MOST} are shown" in viewer.info.text()
+    assert len(seen(viewer)) == panes.MAX_COMPARED + 1
+    assert f"only the first {panes.MAX_COMPARED} are shown" in viewer.info.text()
 
 
 def test_panes_fill_their_grid_without_overlap(
@@ -295,7 +288,8 @@ def test_every_mode_shows_all_that_are_chosen(
     viewer.set_mode(mode)
     assert len(seen(viewer)) == count
     assert viewer.shown is not None
-    if mode == pictures.DIFFERENCE:  # one scale for all
+    # All differences share one scale.
+    if mode == pictures.DIFFERENCE:
         assert len({each.limit for each in viewer.shown.comparisons}) == 1
         assert [pane.layer for pane in seen(viewer)] == [
             c.difference for c in viewer.shown.comparisons
@@ -333,7 +327,7 @@ def test_all_panes_are_saved_as_one_picture(
     assert whole.width() * whole.height() >= 3 * width * height
 
 
-def test_the_panes_stay_where_they_are_when_the_pointer_comes(
+def test_the_panes_do_not_move_under_the_pointer(
     qtbot: QtBot, viewer: PicturesViewer, with_dataset: Studio
 ) -> None:
     viewer.choose(*range(1, 7))

@@ -1,4 +1,4 @@
-"""Curves: seen in both themes and at every scale of the screen, and not through their legend."""
+"""Curves can be seen in both themes and at every scale of the screen, and not through a legend."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
     from tests.gui.conftest import Studio
 
-READABLE = (
-    4.5  # the contrast that WCAG asks of text: the runs' numbers are written in these colours
-)
+# The contrast that WCAG asks of text: the numbers of the runs are written in these colours.
+READABLE = 4.5
 
 
 def luminance(colour: str) -> float:

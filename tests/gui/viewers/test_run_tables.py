@@ -1,4 +1,4 @@
-"""Tables are put in order by their headings, and what is selected stays selected."""
+"""Tables are sorted by their headings, and the selected run stays selected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QStyledItemDelegate
 
 from isca_gui.viewers.runs.comparison import ComparisonViewer
-from isca_gui.viewers.runs.run_tables import ordered
+from isca_gui.viewers.runs.run_tables import sort_rows
 from isca_gui.viewers.runs.runs import NAME, RunsViewer
 from tests.gui.conftest import SETTINGS, click_heading, opened
 
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
     from isca_gui.viewers.viewer import Viewer
     from tests.gui.conftest import Studio
 
-OBJECTIVE, SECONDS = 5, 6  # columns of the comparison; the runs have one more before them
+# Columns of the comparison; the table of runs has one more before them.
+OBJECTIVE = 5
+SECONDS = 6
 
 values = st.none() | st.just("") | st.floats() | st.integers(-9, 9)
 
@@ -37,7 +39,7 @@ values = st.none() | st.just("") | st.floats() | st.integers(-9, 9)
 def test_the_order_is_that_of_the_values_and_unknown_ones_come_last(
     rows: list[Any], falling: bool
 ) -> None:
-    found = ordered(list(enumerate(rows)), lambda row: row[1], falling)
+    found = sort_rows(list(enumerate(rows)), lambda row: row[1], falling)
     assert sorted(n for n, _ in found) == list(range(len(rows))), (
         "nothing is lost, nothing comes twice"
     )
@@ -50,21 +52,24 @@ def test_the_order_is_that_of_the_values_and_unknown_ones_come_last(
 @given(st.lists(st.integers(0, 10**6), min_size=1), st.sampled_from(["run ", "", "p = "]))
 def test_numbers_within_words_count_as_numbers(numbers: list[int], word: str) -> None:
     names = [f"{word}{number}, block 8" for number in numbers]
-    assert ordered(names, str, False) == [f"{word}{number}, block 8" for number in sorted(numbers)]
+    assert sort_rows(names, str, False) == [
+        f"{word}{number}, block 8" for number in sorted(numbers)
+    ]
 
 
 @given(st.lists(st.text()), st.booleans())
 def test_any_names_have_an_order(names: list[str], falling: bool) -> None:
-    once = ordered(names, str, falling)
-    assert ordered(once, str, falling) == once
+    once = sort_rows(names, str, falling)
+    assert sort_rows(once, str, falling) == once
 
 
 def test_a_name_of_very_many_digits_has_its_place() -> None:
-    large, larger = "9" * 5000, "1" + "0" * 5000
-    assert ordered([larger, large, "7"], str, False) == ["7", large, larger]
+    large = "9" * 5000
+    larger = "1" + "0" * 5000
+    assert sort_rows([larger, large, "7"], str, False) == ["7", large, larger]
 
 
-# --- in the window --------------------------------------------------------------------------------------
+# --- in the window --------------------------------------------------------------------------------
 
 
 def three_runs(studio: Studio, model: Model) -> None:
@@ -112,7 +117,8 @@ def test_a_heading_puts_the_runs_in_order(
         ["Run 9", "run 10", "run 2"],
         ["run 10", "Run 9", "run 2"],
     )
-    for expected in orders:  # rising, falling, as trained
+    # Ascending, descending, and in the order of training.
+    for expected in orders:
         click_heading(viewer, SECONDS + more)
         assert names(viewer) == expected
         table = viewer.model.table() if more else viewer.rows()
@@ -172,7 +178,7 @@ def test_the_order_can_be_chosen_without_a_mouse(
 
     def choose(title: str) -> None:
         orders = next(
-            menu for menu in viewer.menu().findChildren(QMenu) if menu.title() == "Order by"
+            menu for menu in viewer.menu().findChildren(QMenu) if menu.title() == "Sort by"
         )
         next(action for action in orders.actions() if action.text() == title).trigger()
 
@@ -194,7 +200,7 @@ def test_a_new_run_comes_to_its_place(shown: Callable[[type[Viewer]], Any], mode
     assert names(viewer) == ["run 10", viewer.session.runs[-1].name, "Run 9"]
 
 
-# --- many runs ------------------------------------------------------------------------------------------
+# --- many runs ------------------------------------------------------------------------------------
 
 
 class Measuring(QStyledItemDelegate):
@@ -236,7 +242,8 @@ def test_all_runs_are_evaluated_one_after_the_other(
     qtbot: QtBot, shown: Callable[[type[Viewer]], Any], model: Model
 ) -> None:
     viewer = shown(ComparisonViewer)
-    session, jobs = viewer.session, viewer.jobs
+    session = viewer.session
+    jobs = viewer.jobs
     broken = session.runs[0]
     session.replace_run(replace(broken, model=replace(model, known=None)))
     at_once: list[int] = []

@@ -1,4 +1,4 @@
-"""How viewers look belongs to the project: modes, zoom and choices come back; nonsense is ignored."""
+"""View settings belong to the project: they are restored, and nonsense is ignored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from isca_gui.core.progress import run
 from isca_gui.core.settings import DatasetSpec
 from isca_gui.projects.manager import SUFFIX
 from isca_gui.session.records import Reference, Truth
-from isca_gui.viewers.view_settings import Kept, ViewSettings
+from isca_gui.viewers.view_settings import ViewSetting, ViewSettings
 from tests.gui.conftest import SETTINGS, click_heading, fill, rest, still
 
 if TYPE_CHECKING:
@@ -34,16 +34,14 @@ if TYPE_CHECKING:
     from isca_gui.window.main_window import MainWindow
 
 VIEWERS = (
-    *(
-        "pictures",
-        "bases",
-        "reconstruction",
-        "vote_map",
-        "confusion",
-        "comparison",
-        "convergence",
-        "runs",
-    ),
+    "pictures",
+    "bases",
+    "reconstruction",
+    "vote_map",
+    "confusion",
+    "comparison",
+    "convergence",
+    "runs",
 )
 
 
@@ -68,16 +66,22 @@ def turn_wheel(qtbot: QtBot, window: MainWindow) -> None:
     window.show_viewer("convergence")
     rest(qtbot, window)
     port = widget(window, "convergence").plot.viewport()
-    place, no = QPointF(port.rect().center()), Qt.MouseButton.NoButton
+    place = QPointF(port.rect().center())
     turn = QWheelEvent(
-        *(place, QPointF(port.mapToGlobal(place.toPoint())), QPoint(), QPoint(0, 360), no),
-        *(Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False),
+        place,
+        QPointF(port.mapToGlobal(place.toPoint())),
+        QPoint(),
+        QPoint(0, 360),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
     )
     QApplication.sendEvent(port, turn)
 
 
 def change_everything(qtbot: QtBot, window: MainWindow) -> None:
-    """Use every control, with the mouse and the keyboard where a person would."""
+    """Use every control, with mouse and keyboard where a person would."""
     look_at_all(qtbot, window)
     pictures = widget(window, "pictures")
     pictures.modes["difference"].click()
@@ -122,8 +126,8 @@ def changed(
     return window
 
 
-def looks(window: MainWindow) -> dict[str, Any]:
-    return {name: widget(window, name).looks.values() for name in VIEWERS}
+def shown_settings(window: MainWindow) -> dict[str, Any]:
+    return {name: widget(window, name).view_settings.values() for name in VIEWERS}
 
 
 def save(qtbot: QtBot, window: MainWindow, path: Path) -> bytes:
@@ -133,19 +137,20 @@ def save(qtbot: QtBot, window: MainWindow, path: Path) -> bytes:
     return path.read_bytes()
 
 
-def test_how_viewers_look_comes_back(
+def test_view_settings_are_restored(
     qtbot: QtBot, changed: MainWindow, tmp_path: Path, open_window: Callable[[], MainWindow]
 ) -> None:
     path = tmp_path / f"all{SUFFIX}"
-    before, written = looks(changed), save(qtbot, changed, path)
+    before = shown_settings(changed)
+    written = save(qtbot, changed, path)
     changed.close()
     other = open_window()
-    assert looks(other) != before
+    assert shown_settings(other) != before
     other.projects.open(path)
     rest(qtbot, other)
     assert save(qtbot, other, path) == written, "with most viewers not seen yet"
     look_at_all(qtbot, other)
-    assert looks(other) == before
+    assert shown_settings(other) == before
     assert save(qtbot, other, path) == written, "the layout is that of the project again"
     pictures, votes, bases = (widget(other, name) for name in ("pictures", "vote_map", "bases"))
     assert (pictures.mode, pictures.shown.base, pictures.shown.others) == ("difference", 3, (2, 4))
@@ -155,7 +160,7 @@ def test_how_viewers_look_comes_back(
     assert before["runs"]["order"] == ["Objective", True]
     assert (votes.kind, votes.canvas._opacity) == ("severity", 0.35)
     assert [bases._drawing.components, bases.shared.isChecked()] == [(2,), False]
-    assert widget(other, "reconstruction").rebuilt.components == 2
+    assert widget(other, "reconstruction").result.components == 2
     assert widget(other, "confusion").shown_runs()
     convergence = widget(other, "convergence")
     assert not convergence.boxes["primal"].isChecked()
@@ -170,7 +175,7 @@ def test_how_viewers_look_comes_back(
         assert [canvas.zoom(), canvas.view.x, canvas.view.y] == before[name]["view"][:3]
 
 
-def test_a_part_that_was_seen_comes_back_over_a_picture_of_another_size(
+def test_the_visible_part_is_restored_after_a_picture_of_another_size(
     qtbot: QtBot, changed: MainWindow, picture: NDArray[np.float32], tmp_path: Path
 ) -> None:
     path = tmp_path / f"all{SUFFIX}"
@@ -193,66 +198,25 @@ def test_a_part_that_was_seen_comes_back_over_a_picture_of_another_size(
     assert (canvas.view.zoom, canvas.view.x, canvas.view.y) == before
 
 
-NONSENSE = [
-    *(
-        None,
-        True,
-        0,
-        -1,
-        3,
-        10**30,
-        1.5,
-        math.nan,
-        "",
-        "x",
-        [],
-        ["x"],
-        [10**30],
-        [None],
-        {},
-        {"x": 1},
-    ),
-    *(
-        [1, 0, 0, 1],
-        [0, 1e-320, 0, 1],
-        [0, math.nan, 0, 1],
-        [0, 2, -1, 0.5],
-        [-(10**400), 2, -1, 0.5],
-    ),
-    *(["Name", True], ["Name", 1], ["Seconds", None], ["x", True], ["Name"], 0.25, 1.0, -0.0, 1.01),
-    *(
-        [1.0, 2.0, 3.0],
-        [1, 1, 1, 10**30, 1],
-        [1, 1, 1, 2.5, 3],
-        [math.inf, 1, 1, 9, 9],
-        [1, 99, 1, 9, 9],
-    ),
-    *(
-        [1, 10**400, 1, 9, 9],
-        10**400,
-        ["x", 10**400],
-        ["all", -1],
-        ["", 0],
-        ["all"],
-        ["Reference", True],
-    ),
-    *(
-        [1, 1, math.nan, 9, 9],
-        [True, 1, 1, 9, 9],
-        [[1], 1, 1, 9, 9],
-        ["1", 1, 1, 9, 9],
-        [0.0, 1, 1, 9, 9],
-    ),
-]
+NONSENSE: list[Any] = [
+    None, True, 0, -1, 3, 10**30, 10**400, 0.25, 1.0, -0.0, 1.01, 1.5, math.nan,
+    "", "x", {}, {"x": 1}, [], ["x"], [10**30], [None],
+    [1, 0, 0, 1], [0, 1e-320, 0, 1], [0, math.nan, 0, 1], [0, 2, -1, 0.5], [-(10**400), 2, -1, 0.5],
+    ["Name", True], ["Name", 1], ["Seconds", None], ["x", True], ["Name"],
+    ["x", 10**400], ["all", -1], ["", 0], ["all"], ["Reference", True],
+    [1.0, 2.0, 3.0], [1, 1, 1, 10**30, 1], [1, 1, 1, 2.5, 3], [math.inf, 1, 1, 9, 9],
+    [1, 99, 1, 9, 9], [1, 10**400, 1, 9, 9], [1, 1, math.nan, 9, 9], [True, 1, 1, 9, 9],
+    [[1], 1, 1, 9, 9], ["1", 1, 1, 9, 9], [0.0, 1, 1, 9, 9],
+]  # fmt: skip
 
 
-def test_what_is_no_look_changes_nothing(qtbot: QtBot, changed: MainWindow) -> None:
-    kept = {name: widget(changed, name).looks._kept for name in VIEWERS}
+def test_nonsense_changes_nothing(qtbot: QtBot, changed: MainWindow) -> None:
+    kept = {name: widget(changed, name).view_settings._settings for name in VIEWERS}
     assert all(kept.values())
     for key, each in (pair for every in kept.values() for pair in every.items()):
         for value in NONSENSE:
             before = each.read()
-            each.put(value)
+            each.write(value)
             after = each.read()
             some = (
                 key == "chosen"
@@ -268,19 +232,21 @@ def test_what_is_no_look_changes_nothing(qtbot: QtBot, changed: MainWindow) -> N
 @pytest.mark.parametrize(
     "view", [{}, {"viewers": 3}, {"viewers": {"vote_map": [], "bases": {"view": "x"}}}]
 )
-def test_a_project_without_looks_opens(
+def test_a_project_without_view_settings_opens(
     qtbot: QtBot, changed: MainWindow, tmp_path: Path, view: dict[str, Any]
 ) -> None:
     path = tmp_path / f"all{SUFFIX}"
     document = json.loads(save(qtbot, changed, path))
-    before = looks(changed)
+    before = shown_settings(changed)
     path.write_text(json.dumps(document | {"view": view}))
     changed.projects._load(str(path), changed.projects._request(None))
     rest(qtbot, changed)
     look_at_all(qtbot, changed)
     assert [each.text for each in changed.session.messages if each.level == "error"] == []
-    after = {name: widget(changed, name).looks for name in VIEWERS}
-    now = {name: {key: each.read() for key, each in after[name]._kept.items()} for name in VIEWERS}
+    after = {name: widget(changed, name).view_settings for name in VIEWERS}
+    now = {
+        name: {key: each.read() for key, each in after[name]._settings.items()} for name in VIEWERS
+    }
     for name in ("vote_map", "confusion", "comparison", "convergence", "runs"):
         assert now[name] == before[name], "they stay as they are"
     assert (
@@ -289,7 +255,7 @@ def test_a_project_without_looks_opens(
     )
 
 
-def test_new_work_does_not_look_like_the_old(
+def test_a_new_project_does_not_take_over_view_settings(
     qtbot: QtBot, changed: MainWindow, tmp_path: Path
 ) -> None:
     path = tmp_path / f"all{SUFFIX}"
@@ -299,12 +265,14 @@ def test_new_work_does_not_look_like_the_old(
     rest(qtbot, changed)
     reconstruction = widget(changed, "reconstruction")
     reconstruction.slider.setValue(3)
-    assert reconstruction.looks.values()["components"] == 2, "as the project has it: it is not seen"
+    assert reconstruction.view_settings.values()["components"] == 2, (
+        "as the project has it: it is not seen"
+    )
     changed.projects._begin_new()
-    assert reconstruction.looks.values()["components"] == 3
+    assert reconstruction.view_settings.values()["components"] == 3
 
 
-def test_all_runs_come_back_where_the_selected_one_was_not_evaluated(
+def test_all_runs_are_restored_where_the_selected_one_was_not_evaluated(
     qtbot: QtBot,
     changed: MainWindow,
     model: Model,
@@ -327,32 +295,33 @@ def test_all_runs_come_back_where_the_selected_one_was_not_evaluated(
     assert [run.number for run in widget(other, "confusion").shown_runs()] == [1]
 
 
-def test_a_drawing_of_the_old_work_does_not_come_into_the_new(
+def test_a_late_drawing_of_the_old_project_is_dropped(
     qtbot: QtBot, changed: MainWindow, picture: NDArray[np.float32], tmp_path: Path
 ) -> None:
     path = tmp_path / f"all{SUFFIX}"
     save(qtbot, changed, path)
     pictures = widget(changed, "pictures")
-    before = pictures.looks.values()["view"]
+    before = pictures.view_settings.values()["view"]
     smaller = np.ascontiguousarray(picture[:32, :40])
     made = run(dataset.generate(smaller, DatasetSpec(kinds=("blur",), levels=(100.0,))))
     changed.session.set_reference(Reference("smaller", smaller))
     changed.session.set_dataset(made, made.digest())
     changed.show_viewer("pictures")
     rest(qtbot, changed)
-    go_on, late = threading.Event(), []
-    pictures._newest.ask(lambda: go_on.wait(20), late.append)
+    go_on = threading.Event()
+    late: list[object] = []
+    pictures._latest.submit(lambda: go_on.wait(20), late.append)
     changed.projects._load(str(path), changed.projects._request(None))
     qtbot.waitUntil(lambda: pictures._dataset is changed.session.dataset is not made)
     go_on.set()
     rest(qtbot, changed)
     assert late == []
     assert pictures.left.layer.size == (64, 64)
-    assert pictures.looks.values()["view"] == before
+    assert pictures.view_settings.values()["view"] == before
     assert not pictures.left.view.fitted
 
 
-def test_of_two_pictures_of_one_name_the_chosen_one_stays(
+def test_of_two_pictures_with_one_name_the_chosen_one_stays(
     qtbot: QtBot, changed: MainWindow, picture: NDArray[np.float32], tmp_path: Path
 ) -> None:
     for seed in (1, 2):
@@ -375,7 +344,7 @@ def test_of_two_pictures_of_one_name_the_chosen_one_stays(
     assert source.currentIndex() == source.count() - 1
 
 
-def test_blinking_rests_behind_another_tab(qtbot: QtBot, changed: MainWindow) -> None:
+def test_blinking_stops_behind_another_tab(qtbot: QtBot, changed: MainWindow) -> None:
     pictures = widget(changed, "pictures")
     changed.show_viewer("pictures")
     pictures.modes["blink"].click()
@@ -391,17 +360,31 @@ def test_blinking_rests_behind_another_tab(qtbot: QtBot, changed: MainWindow) ->
     assert pictures._blink.isActive()
 
 
-def test_what_was_asked_is_kept_until_somebody_changes_something() -> None:
+def test_requested_values_are_saved_until_the_user_changes_something() -> None:
     shown = {"a": 1}
-    looks = ViewSettings()
-    looks.keep(a=Kept(lambda: shown["a"], lambda value: shown.update(a=min(value, 5))))
-    assert looks.values() == {"a": 1}
-    looks.ask({"a": 9, "later": "unknown"})
-    assert looks.values() == {"a": 9, "later": "unknown"}
+    settings = ViewSettings()
+    settings.register(
+        a=ViewSetting(lambda: shown["a"], lambda value: shown.update(a=min(value, 5)))
+    )
+    assert settings.values() == {"a": 1}
+    settings.request({"a": 9, "later": "unknown"})
+    assert settings.values() == {"a": 9, "later": "unknown"}
     assert shown == {"a": 1}, "there is nothing to see yet"
-    looks.settle()
+    settings.apply_request()
     assert shown == {"a": 5}
-    assert looks.values() == {"a": 9, "later": "unknown"}
+    assert settings.values() == {"a": 9, "later": "unknown"}
     shown["a"] = 4
-    looks.settle()
-    assert looks.values() == {"a": 4}
+    settings.apply_request()
+    assert settings.values() == {"a": 4}
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_an_order_saved_under_a_former_title_is_restored(
+    qtbot: QtBot, changed: MainWindow, descending: bool
+) -> None:
+    changed.show_viewer("runs")
+    rest(qtbot, changed)
+    settings = widget(changed, "runs").view_settings
+    settings.request({"order": ["Leave one out", descending]})
+    settings.apply_request()
+    assert settings._settings["order"].read() == ["Leave-one-out accuracy", descending]

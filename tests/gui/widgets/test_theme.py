@@ -13,7 +13,7 @@ from isca_gui.panels.training import TrainingPanel
 from isca_gui.viewers.messages import MessagesViewer
 from isca_gui.viewers.viewer import ChoiceButton
 from isca_gui.widgets import theme
-from isca_gui.widgets.step_frame import button, faint, set_property
+from isca_gui.widgets.step_frame import button, faint_label, set_property
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -31,13 +31,21 @@ class Gallery(QWidget):
         self.push, self.primary = button("Push", "x", print), button("Next", "x", print)
         set_property(self.primary, "primary", True)
         self.choice = ChoiceButton("Swipe", "x", self)
-        self.plain, self.faint, self.good = QLabel("plain"), faint("faint"), QLabel("good")
+        self.plain, self.faint, self.good = QLabel("plain"), faint_label("faint"), QLabel("good")
         set_property(self.good, "state", "done")
         self.bad, self.field = QLabel("bad"), QLineEdit("12")
         set_property(self.bad, "level", "error")
         layout = QVBoxLayout(self)
-        for widget in (self.push, self.primary, self.choice, self.plain, self.faint, self.good, self.bad,
-                       self.field):  # fmt: skip
+        for widget in (
+            self.push,
+            self.primary,
+            self.choice,
+            self.plain,
+            self.faint,
+            self.good,
+            self.bad,
+            self.field,
+        ):
             layout.addWidget(widget)
 
 

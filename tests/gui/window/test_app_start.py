@@ -1,4 +1,4 @@
-"""What the start must not load, rows that wrap, and how small the window can be made."""
+"""What the start must not load, and how small the window can be made."""
 
 from __future__ import annotations
 
@@ -6,18 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
-
-from PySide6.QtCore import QRect
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from isca_gui import app
 from isca_gui.session.preferences import Preferences
-from isca_gui.widgets.flow_layout import Flow
-from isca_gui.widgets.quiet_widgets import SteadyBar, SteadyLabel
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytestqt.qtbot import QtBot
 
 from tests.places import ROOT
@@ -59,55 +55,5 @@ def test_the_window_fits_a_screen_of_1280_by_800_at_twice_the_size(
     qtbot.addWidget(window)
     least = window.minimumSizeHint()
     assert least.width() <= 640
-    assert (
-        least.height() <= 400 + 133
-    )  # on a lower screen the lower docks lie behind the upper ones
-
-
-def test_a_row_goes_on_in_the_next_line(qtbot: QtBot) -> None:
-    box = QWidget()
-    qtbot.addWidget(box)
-    column = QVBoxLayout(box)
-    row = Flow(*(QPushButton(f"Button number {number}") for number in range(4)))
-    row.push()
-    last = QPushButton("Last")
-    row.addWidget(last)
-    column.addLayout(row)
-    box.resize(1200, 80)
-    box.show()
-    assert last.geometry().right() == row.geometry().right()  # all fit: it lies at the right end
-    assert row.heightForWidth(300) > 2 * row.heightForWidth(1200)
-    row.setGeometry(QRect(0, 0, 300, 300))
-    shown = [row.itemAt(place).geometry() for place in range(row.count())]
-    assert all(place.right() <= 300 for place in shown)
-    assert not any(a.intersects(b) for a in shown for b in shown if a is not b)
-
-
-def test_a_steady_label_shortens_and_leaves_its_layout_alone(qtbot: QtBot) -> None:
-    label = SteadyLabel(letters=10)
-    qtbot.addWidget(label)
-    label.resize(60, 20)
-    label.show()
-    hint = label.sizeHint()
-    label.setText("a text that is much longer than there is room for")
-    assert label.text().startswith("a text")
-    assert label.toolTip() == label.text()
-    assert label.sizeHint() == hint
-    label.setText("short")
-    assert label.toolTip() == ""
-
-
-def test_a_bar_without_an_end_moves_only_while_it_is_seen(qtbot: QtBot) -> None:
-    bar = SteadyBar()
-    qtbot.addWidget(bar)
-    bar.show()
-    bar.show_share(None)
-    assert bar.endless
-    assert bar._timer.isActive()
-    before = bar.grab().toImage()
-    qtbot.waitUntil(lambda: bar.grab().toImage() != before)
-    bar.hide()
-    assert not bar._timer.isActive()
-    bar.show()
-    bar.show_share(0.5)
-    assert (bar.value(), bar._timer.isActive()) == (500, False)
+    # On a lower screen the lower docks lie behind the upper ones.
+    assert least.height() <= 400 + 133

@@ -1,4 +1,4 @@
-"""The window is closed in the middle of anything: exit code 0, within a second, and nothing said."""
+"""Closing the window at any moment ends with exit code 0, within a second, without output."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.gui.closing import MOMENTS
 from tests.places import ROOT
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 MOST = 1.0  # seconds, the end of the process included
 
 
 def close_at(moment: str, delay: int, folder: Path) -> tuple[int, str, float]:
-    """Start the program, close it at a moment; give its exit code, what it said and the seconds it took."""
+    """Start the program and close it at a moment; return exit code, output and seconds taken."""
     environment = {
         **os.environ,
         "QT_QPA_PLATFORM": "offscreen",
@@ -41,7 +44,7 @@ def close_at(moment: str, delay: int, folder: Path) -> tuple[int, str, float]:
 
 @pytest.mark.alone
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_closing_in_the_middle_ends_in_good_order(moment: str, tmp_path: Path) -> None:
+def test_closing_at_any_moment_ends_cleanly(moment: str, tmp_path: Path) -> None:
     code, said, seconds = close_at(moment, 20, tmp_path)
     assert (code, said) == (0, "")
     assert seconds < MOST

@@ -1,4 +1,4 @@
-"""Docks lie after a project is opened as they lay when it was saved; an altered text is refused whole."""
+"""A saved layout of the docks is restored exactly; an altered text is rejected as a whole."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 
 from isca_gui.window import dock_layout
-from isca_gui.window.arrangement import VIEWERS
 from isca_gui.window.dock_layout import Layout, Split, Tabs, alike, from_text, to_text
-from isca_gui.window.docks import AREAS
+from isca_gui.window.docks import AREAS, VIEWERS
 from tests.gui.conftest import still
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def text(found: object) -> str:
 
 
 def shuffle_docks(window: MainWindow, dice: random.Random) -> None:
-    """Do a few of the things a user does with docks."""
+    """Move docks as a user does."""
     ways = (Qt.Orientation.Horizontal, Qt.Orientation.Vertical)
     for _ in range(4):
         one, other = dice.sample([window.docks[name] for name in NAMES if name != "steps"], 2)
@@ -74,7 +73,7 @@ def shuffle_docks(window: MainWindow, dice: random.Random) -> None:
 
 
 def places(window: MainWindow) -> dict[str, str | Numbers]:
-    """Say what is open, what of it is behind another, and where the others are, in shares of the window."""
+    """Return which docks are closed, floating or behind others, and where the rest are."""
     found: dict[str, str | Numbers] = {}
     for name, dock in window.docks.items():
         place = dock.geometry()
@@ -97,7 +96,7 @@ def assert_same_places(one: dict[str, str | Numbers], other: dict[str, str | Num
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_whatever_a_user_does_comes_back(qtbot: QtBot, window: MainWindow, seed: int) -> None:
+def test_any_layout_is_restored(qtbot: QtBot, window: MainWindow, seed: int) -> None:
     dice = random.Random(seed)
     window.showNormal()
     window.resize(2000, 1400)  # so large that all docks have the room they need
@@ -105,29 +104,29 @@ def test_whatever_a_user_does_comes_back(qtbot: QtBot, window: MainWindow, seed:
     for _ in range(4):
         shuffle_docks(window, dice)
         still(qtbot, window)
-        kept, before = window.layout_text(), places(window)
+        kept, before = window.dock_manager.to_text(), places(window)
         assert from_text(kept, NAMES) is not None
-        window.arrange()
+        window.dock_manager.reset()
         still(qtbot, window)
         assert not window.docks["pictures"].isHidden()
-        window.show_layout(kept)
+        window.dock_manager.restore(kept)
         still(qtbot, window)
         assert_same_places(places(window), before)
-        assert window.layout_text() == kept, "and is written in the same bytes"
+        assert window.dock_manager.to_text() == kept, "and is written in the same bytes"
 
 
-def test_sizes_come_back(qtbot: QtBot, window: MainWindow) -> None:
+def test_sizes_are_restored(qtbot: QtBot, window: MainWindow) -> None:
     window.showNormal()
     window.resize(1400, 900)
     still(qtbot, window)
     pictures, lower = window.docks["pictures"], window.docks["convergence"]
     window.resizeDocks([pictures, lower], [400, 500], Qt.Orientation.Vertical)
     still(qtbot, window)
-    kept, before = window.layout_text(), (pictures.height(), lower.height())
-    window.arrange()
+    kept, before = window.dock_manager.to_text(), (pictures.height(), lower.height())
+    window.dock_manager.reset()
     still(qtbot, window)
     assert abs(lower.height() - before[1]) > 50
-    window.show_layout(kept)
+    window.dock_manager.restore(kept)
     still(qtbot, window)
     assert (pictures.height(), lower.height()) == pytest.approx(before, abs=3)
 
@@ -141,9 +140,9 @@ def test_a_layout_that_does_not_fit_is_kept_at_any_moment(qtbot: QtBot, window: 
         "right": Tabs(("pictures", "comparison"), "comparison"),
     }
     wide = to_text(Layout(areas, {"left": 0.05, "right": 0.95}, {}))
-    window.show_layout(wide)
+    window.dock_manager.restore(wide)
     for _ in range(20):  # before the room is shared out, and after
-        assert window.layout_text() == wide
+        assert window.dock_manager.to_text() == wide
         qtbot.wait(20)
     assert window.docks["steps"].width() > 0.1 * window.width(), "it did not fit"
 
@@ -157,31 +156,31 @@ def test_a_layout_that_does_not_fit_is_kept_at_any_moment(qtbot: QtBot, window: 
     ],
     ids=["closed", "opened", "afloat"],
 )
-def test_what_is_done_while_the_room_is_shared_out_is_kept(
+def test_changes_while_the_docks_settle_are_kept(
     qtbot: QtBot, window: MainWindow, change: Any
 ) -> None:
-    window.arrange()
-    assert window._settle.isActive()
+    window.dock_manager.reset()
+    assert window.dock_manager.settling
     change(window.docks)
-    at_once = window.layout_text()
-    qtbot.waitUntil(lambda: not window._settle.isActive())
+    at_once = window.dock_manager.to_text()
+    qtbot.waitUntil(lambda: not window.dock_manager.settling)
     found, wanted = (
-        from_text(text, tuple(window.docks)) for text in (at_once, window.layout_text())
+        from_text(text, tuple(window.docks)) for text in (at_once, window.dock_manager.to_text())
     )
     assert alike(found, wanted)
 
 
-def test_a_window_saved_or_closed_at_once_is_laid_as_one_that_was_looked_at(
+def test_a_layout_saved_at_once_equals_the_settled_one(
     qtbot: QtBot, open_window: Callable[[], MainWindow]
 ) -> None:
     window = open_window()
-    window._settle.start(60_000)  # it has its size, and the room is not shared out yet
+    window.dock_manager._settle.start(60_000)  # it has its size, and the room is not shared out yet
     qtbot.waitUntil(lambda: window.width() > 0.95 * window.screen().size().width())
-    at_once = window.layout_text()
-    assert window._settle.isActive()
-    window._settle.start(0)
-    qtbot.waitUntil(lambda: not window._settle.isActive())
-    assert window.layout_text() == at_once
+    at_once = window.dock_manager.to_text()
+    assert window.dock_manager.settling
+    window.dock_manager._settle.start(0)
+    qtbot.waitUntil(lambda: not window.dock_manager.settling)
+    assert window.dock_manager.to_text() == at_once
 
 
 def test_the_steps_take_no_more_than_they_need_at_first(qtbot: QtBot, window: MainWindow) -> None:
@@ -189,7 +188,7 @@ def test_the_steps_take_no_more_than_they_need_at_first(qtbot: QtBot, window: Ma
     window.resize(1280, 800)
     still(qtbot, window)
     window.show_viewer("start")  # as at the very first start
-    window.arrange()
+    window.dock_manager.reset()
     still(qtbot, window)
     assert 350 <= window.docks["steps"].width() <= 400
     assert 225 <= window.docks["convergence"].height() <= 330
@@ -216,7 +215,7 @@ def test_the_steps_take_no_more_than_they_need_at_first(qtbot: QtBot, window: Ma
     lambda d: d.pop("floating"),
     lambda d: d.update(areas=[]),
 ])  # fmt: skip
-def test_what_is_no_layout_is_refused(change: Any) -> None:
+def test_an_invalid_layout_is_rejected(change: Any) -> None:
     found = document()
     assert from_text(text(found), NAMES) == FIRST
     change(found)
@@ -224,7 +223,7 @@ def test_what_is_no_layout_is_refused(change: Any) -> None:
 
 
 @given(st.text() | st.binary().map(lambda b: base64.b64encode(b).decode()))
-def test_any_other_text_is_refused(wrong: str) -> None:
+def test_any_other_text_is_rejected(wrong: str) -> None:
     assert from_text(wrong, NAMES) is None
 
 
@@ -237,35 +236,35 @@ def test_depth_and_length_are_bounded() -> None:
 def test_a_wrong_layout_changes_nothing(qtbot: QtBot, window: MainWindow) -> None:
     still(qtbot, window)
     before = places(window)
-    window.show_layout(text({"areas": {}}))
+    window.dock_manager.restore(text({"areas": {}}))
     assert_same_places(places(window), before)
 
 
 @pytest.mark.parametrize(
     ("name", "beside"), [("comparison", "pictures"), ("help", "pictures"), ("runs", "messages")]
 )
-def test_what_was_closed_comes_back_beside_its_like(
+def test_a_closed_dock_reopens_beside_its_neighbours(
     qtbot: QtBot, window: MainWindow, name: str, beside: str
 ) -> None:
     window.docks[name].close()
     still(qtbot, window)
-    window.show_layout(window.layout_text())
+    window.dock_manager.restore(window.dock_manager.to_text())
     window.show_viewer(name)
     still(qtbot, window)
     assert window.docks[beside] in window.tabifiedDockWidgets(window.docks[name])
 
 
-def test_a_dock_far_away_is_brought_onto_the_screen(qtbot: QtBot, window: MainWindow) -> None:
+def test_a_dock_off_the_screen_is_moved_onto_it(qtbot: QtBot, window: MainWindow) -> None:
     found = document()
     found["floating"]["confusion"] = [90_000, -90_000, 300, 200]
-    window.show_layout(text(found))
+    window.dock_manager.restore(text(found))
     still(qtbot, window)
     dock = window.docks["confusion"]
     assert dock.isFloating()
     assert window.screen().availableGeometry().contains(dock.geometry().center())
 
 
-def test_differences_of_a_pixel_are_none() -> None:
+def test_a_difference_of_a_pixel_does_not_count() -> None:
     other = Layout(FIRST.areas, {"left": 0.301, "right": 0.699}, FIRST.floating)
     assert dock_layout.alike(FIRST, other)
     assert not dock_layout.alike(

@@ -1,6 +1,6 @@
-"""The real program on a real (virtual) screen, from a picture to an exported map, by mouse and keys alone.
+"""The real program on a virtual screen, from a picture to an exported map, by mouse and keys alone.
 
-With ISCA_SCREENSHOTS=1 it goes that way on the whole sample and keeps what is seen in resources/screenshots.
+With ISCA_SCREENSHOTS=1 it uses the whole sample and saves screenshots in resources/screenshots.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ pytestmark = [
     pytest.mark.alone,
     pytest.mark.skipif(
         bool(screens.missing_tools()),
-        reason=f"the real window cannot be driven here: {', '.join(screens.missing_tools())} not installed",
+        reason=f"not installed: {', '.join(screens.missing_tools())}",
     ),
     pytest.mark.timeout(600 if WANTED else 240),
 ]
@@ -41,7 +41,7 @@ pytestmark = [
 
 @pytest.fixture
 def picture(tmp_path: Path) -> str:
-    """Give the reference: a part of the sample, to be quick."""
+    """Return the reference: a part of the sample, to be quick."""
     if WANTED:
         return "sample:camera"
     whole = image.read(samples.resolve("sample:camera"))
@@ -52,7 +52,7 @@ def picture(tmp_path: Path) -> str:
 
 @pytest.fixture
 def copy(picture: str, tmp_path: Path) -> Path:
-    """Give a copy of the reference that another program has saved as JPEG."""
+    """Return a copy of the reference that another program has saved as JPEG."""
     pixels = np.rint(255 * image.read(samples.resolve(picture))).astype(np.uint8)
     path = tmp_path / "copy from the web.jpg"
     Image.fromarray(pixels).save(path, quality=20)
@@ -214,9 +214,7 @@ def export(program: screens.Program, folder: Path) -> None:
 def keep(program: screens.Program, folder: Path) -> None:
     """Save the project; all that is there must be in it."""
     program.screen.key("ctrl+q")
-    program.until(
-        lambda state: state["dialog"] == "Save the project?", "the question before closing"
-    )
+    program.until(lambda state: state["dialog"] == "Save project?", "the question before closing")
     program.screen.key("Escape")
     program.until(lambda state: not state["dialog"], "the question to go")
     program.screen.key("ctrl+s")

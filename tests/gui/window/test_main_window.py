@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,17 +27,19 @@ from isca_gui.session.records import Reference, SessionState
 from isca_gui.session.records import TestedPicture as Answered
 from isca_gui.widgets import theme
 from isca_gui.widgets.step_frame import DONE
-from isca_gui.window.arrangement import VIEWERS
-from isca_gui.window.main_window import MainWindow
+from isca_gui.window.docks import VIEWERS
 from tests.gui.conftest import SETTINGS, SPEC, fill, in_front, rest
 from tests.places import ROOT
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from numpy.typing import NDArray
     from pytestqt.qtbot import QtBot
 
     from isca_gui.core.distortion.dataset import Dataset
     from isca_gui.core.model.model import Model
+    from isca_gui.window.main_window import MainWindow
 
 
 def action_of(window: MainWindow, key: str) -> QAction:
@@ -49,7 +50,7 @@ def action_of(window: MainWindow, key: str) -> QAction:
     return found[0]
 
 
-def test_news_go_and_warnings_stay(qtbot: QtBot, window: MainWindow) -> None:
+def test_information_disappears_and_warnings_stay(qtbot: QtBot, window: MainWindow) -> None:
     status = window.status
     status._news.setInterval(50)
     window.session.say("info", "It was stopped.")
@@ -104,7 +105,7 @@ def test_the_first_training_of_the_next_project_is_shown_too(
         window.session.set_work(SessionState(SPEC, SETTINGS))
 
 
-def test_the_whole_way_by_keys(
+def test_all_steps_by_keyboard(
     qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32]
 ) -> None:
     window.session.set_reference(Reference("small", picture))
@@ -157,7 +158,7 @@ def test_a_second_training_does_not_throw_away_the_first(
     first = session.live
     action_of(window, "Ctrl+T").trigger()
     assert session.live is first
-    assert "under way" in session.messages[-1].text
+    assert "in progress" in session.messages[-1].text
 
 
 def typed(qtbot: QtBot, field: Any, text: str) -> None:
@@ -167,7 +168,7 @@ def typed(qtbot: QtBot, field: Any, text: str) -> None:
     qtbot.keyClicks(field, text)
 
 
-def test_what_is_typed_counts_when_a_key_starts_the_work(
+def test_typed_text_is_committed_when_a_key_starts_a_job(
     qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32], small: Dataset, model: Model
 ) -> None:
     fill(window, picture, small, model, runs=0)
@@ -192,7 +193,7 @@ def test_what_is_typed_counts_when_a_key_starts_the_work(
     assert window.session.messages[-1].text == panel.generate_button.toolTip()
 
 
-def test_a_model_that_cannot_be_opened_is_no_fault_of_the_reference(
+def test_an_unreadable_model_does_not_mark_the_reference_as_failed(
     qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32], tmp_path: Path
 ) -> None:
     window.session.set_reference(Reference("small", picture))
@@ -259,7 +260,7 @@ def test_undo_by_keys_right_after_an_edit(window: MainWindow, qtbot: QtBot) -> N
     assert window.session.settings.block == before
 
 
-def test_the_steps_stay_where_somebody_works(
+def test_the_steps_do_not_scroll_away_from_the_user(
     qtbot: QtBot, window: MainWindow, small: Dataset, model: Model, picture: NDArray[np.float32]
 ) -> None:
     window.resize(1000, 500)
@@ -301,9 +302,7 @@ def test_a_failed_job_is_a_message_and_a_badge(
     qtbot.waitUntil(lambda: window.docks["messages"].windowTitle() == "Messages")
 
 
-def test_an_uncaught_exception_is_told_and_the_program_goes_on(
-    window: MainWindow, qtbot: QtBot
-) -> None:
+def test_an_uncaught_exception_becomes_a_message(window: MainWindow, qtbot: QtBot) -> None:
     hooks = program.Hooks(window.session)
     try:
         sys.excepthook(ValueError, ValueError("surprise"), None)
@@ -388,7 +387,7 @@ def test_grey_is_as_files_are_read(tmp_path: Path, channels: int, form: QImage.F
     assert np.abs(grey(pasted) - image.read(tmp_path / "a.png")).max() < 1e-6
 
 
-def test_what_was_opened_and_chosen_outlasts_a_crash(
+def test_recent_files_and_theme_survive_a_crash(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:
     def kept() -> Preferences:
@@ -413,7 +412,7 @@ def test_what_was_opened_and_chosen_outlasts_a_crash(
     assert kept().theme == theme.SYSTEM
 
 
-def test_where_preferences_cannot_be_kept_nobody_is_troubled(
+def test_preferences_that_cannot_be_saved_cause_no_message(
     qtbot: QtBot, window: MainWindow
 ) -> None:
     window.preferences.path = window.preferences.path / "not a folder" / "p.json"
@@ -424,7 +423,7 @@ def test_where_preferences_cannot_be_kept_nobody_is_troubled(
     assert [message for message in window.session.messages if message.level != "info"] == []
 
 
-def test_window_settings_and_layout_come_back(qtbot: QtBot, preferences: Preferences) -> None:
+def test_window_settings_and_layout_are_restored(qtbot: QtBot, preferences: Preferences) -> None:
     first = program.make_window(preferences)
     qtbot.addWidget(first)
     first.show()
@@ -444,7 +443,7 @@ def test_window_settings_and_layout_come_back(qtbot: QtBot, preferences: Prefere
     assert second.session.spec == DatasetSpec(("blur",), (10.0,), 3)
     assert second.session.settings.components == 7
     assert not second.session.undo.canUndo(), "coming back is no edit"
-    second.arrange()
+    second.dock_manager.reset()
     assert not second.docks["bases"].isHidden()
     second.close()
 
@@ -499,21 +498,25 @@ def test_classes_have_colour_letter_and_pattern_of_their_own() -> None:
     assert theme.class_style("scratches") == theme.class_style("scratches")
 
 
-def test_model_files_are_called_as_the_engine_calls_them() -> None:
+def test_the_suffix_of_models_is_that_of_the_core() -> None:
     assert MODEL_SUFFIX == model_file.SUFFIX
 
 
-def test_the_wheel_changes_no_field_but_that_with_the_focus(
-    window: MainWindow, qtbot: QtBot
-) -> None:
+def test_the_wheel_changes_only_the_focused_field(window: MainWindow, qtbot: QtBot) -> None:
     field = window.training_panel.form.editors["block"]
 
     def turn() -> None:
         centre = QPointF(field.rect().center())
         event = QWheelEvent(
-            centre, field.mapToGlobal(centre), QPoint(), QPoint(0, -120), Qt.MouseButton.NoButton,
-            Qt.KeyboardModifier.NoModifier, Qt.ScrollPhase.NoScrollPhase, False,
-        )  # fmt: skip
+            centre,
+            field.mapToGlobal(centre),
+            QPoint(),
+            QPoint(0, -120),
+            Qt.MouseButton.NoButton,
+            Qt.KeyboardModifier.NoModifier,
+            Qt.ScrollPhase.NoScrollPhase,
+            False,
+        )
         QApplication.sendEvent(field, event)
 
     turn()
@@ -572,7 +575,8 @@ def close(window):
 
 def drive(window):
     session, jobs, act = window.session, window.jobs, window.menu_actions
-    session.restore(DatasetSpec(levels=(100.0, 500.0)), TrainingSettings(method=method, kernel="rbf"))
+    spec = DatasetSpec(levels=(100.0, 500.0))
+    session.restore(spec, TrainingSettings(method=method, kernel="rbf"))
     def trained():
         act.train()
         if when == "preparing": QTimer.singleShot(20, lambda: close(window))
@@ -608,17 +612,27 @@ sys.exit(app.main(["sample:coins"]))
 @pytest.mark.parametrize(
     ("when", "method"),
     [
-        ("at once", "isca"), ("preview", "isca"), ("generating", "isca"), ("preparing", "isca"),
-        ("training", "isca"), ("preparing", "kernel-isca"), ("training", "kernel-isca"),
-        ("preparing", "kernel-pca"), ("recognising", "random"),
+        ("at once", "isca"),
+        ("preview", "isca"),
+        ("generating", "isca"),
+        ("preparing", "isca"),
+        ("training", "isca"),
+        ("preparing", "kernel-isca"),
+        ("training", "kernel-isca"),
+        ("preparing", "kernel-pca"),
+        ("recognising", "random"),
     ],
-)  # fmt: skip
+)
 def test_closing_in_the_middle_of_anything(tmp_path: Path, when: str, method: str) -> None:
     environment = os.environ | {"XDG_CONFIG_HOME": str(tmp_path), "QT_QPA_PLATFORM": "offscreen"}
     done = subprocess.run(
         [sys.executable, "-c", CLOSE, when, method],
-        capture_output=True, text=True, timeout=120, env=environment, cwd=ROOT,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=environment,
+        cwd=ROOT,
+    )
     ended = time.time()
     heard = [line for line in done.stderr.splitlines() if "propagateSizeHints" not in line]
     assert heard == []

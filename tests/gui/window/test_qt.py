@@ -1,7 +1,7 @@
 """The binding to Qt that the window relies on: signals from a thread keep every reference.
 
-PySide6 6.12.0 on Python 3.11 loses a reference at every emit and aborts after some hundred of them. An abort
-would take pytest with it, so the proof runs in a process of its own.
+PySide6 6.12.0 on Python 3.11 loses a reference at every emit and aborts after some hundred of them.
+An abort would take pytest with it, so the proof runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ assert worker.wait(10_000)
 app.processEvents()
 gc.collect()
 print(json.dumps({
-    "same": receiver.same, "order": receiver.order, "pairs": receiver.pairs, "elsewhere": receiver.elsewhere,
+    "same": receiver.same, "order": receiver.order,
+    "pairs": receiver.pairs, "elsewhere": receiver.elsewhere,
     "before": before, "after": sys.getrefcount(REPORT),
     "left": sum(ref() is not None for ref in worker.alive), "watched": len(worker.alive),
 }))
@@ -117,8 +118,11 @@ print(json.dumps({"got": got[0], "before": counts, "after": after, "lost": lost}
 def prove(script: str) -> dict[str, object]:
     done = subprocess.run(
         [sys.executable, "-c", script, str(EMITS)],
-        capture_output=True, text=True, timeout=120, env=os.environ | {"QT_QPA_PLATFORM": "offscreen"},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | {"QT_QPA_PLATFORM": "offscreen"},
+    )
     assert done.returncode == 0, f"exit code {done.returncode}\n{done.stderr}"
     assert done.stderr == ""
     found: dict[str, object] = json.loads(done.stdout)

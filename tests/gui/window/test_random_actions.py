@@ -1,4 +1,4 @@
-"""Anything in any order: seeded walks of random actions over the real window end without an exception."""
+"""Seeded sequences of random actions in the real window end without an exception."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ from PySide6.QtWidgets import (
 
 from isca_gui import app as program
 from isca_gui.core.distortion import strength_search
+from isca_gui.core.methods import METHODS
 from isca_gui.core.pictures import image
-from isca_gui.core.settings import METHODS, DatasetSpec, TrainingSettings
+from isca_gui.core.settings import DatasetSpec, TrainingSettings
 from isca_gui.session.preferences import Preferences
 from isca_gui.widgets import theme
 from isca_gui.window.palette import Palette
@@ -47,16 +48,23 @@ ACTIONS = 400  # of each walk
 SEEDS = (1, 2, 3, 4, 5)
 SECONDS = 15
 _KEYS = (
-    *(Qt.Key.Key_F, Qt.Key.Key_1, Qt.Key.Key_2, Qt.Key.Key_B, Qt.Key.Key_Space, Qt.Key.Key_Tab),
-    *(Qt.Key.Key_Left, Qt.Key.Key_Right, Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Return),
-    *(
-        Qt.Key.Key_Plus,
-        Qt.Key.Key_Minus,
-        Qt.Key.Key_Home,
-        Qt.Key.Key_End,
-        Qt.Key.Key_Delete,
-        Qt.Key.Key_7,
-    ),
+    Qt.Key.Key_F,
+    Qt.Key.Key_1,
+    Qt.Key.Key_2,
+    Qt.Key.Key_B,
+    Qt.Key.Key_Space,
+    Qt.Key.Key_Tab,
+    Qt.Key.Key_Left,
+    Qt.Key.Key_Right,
+    Qt.Key.Key_Up,
+    Qt.Key.Key_Down,
+    Qt.Key.Key_Return,
+    Qt.Key.Key_Plus,
+    Qt.Key.Key_Minus,
+    Qt.Key.Key_Home,
+    Qt.Key.Key_End,
+    Qt.Key.Key_Delete,
+    Qt.Key.Key_7,
 )
 _MOST_RUNS = 6  # kept, to be quick
 _LEVELS = ((60.0,), (100.0, 300.0), (45.0, 45.5), (900.0, 20000.0), (64000.0,))
@@ -64,20 +72,39 @@ _KINDS = ("blur", "jpeg", "gaussian-noise", "impulse", "luminance", "contrast", 
 
 
 class Walker:
-    """Does one random thing after another; what it did is kept for whoever has to find out why."""
+    """Does one random thing after another and records what it did, for finding a fault."""
 
     def __init__(self, window: MainWindow, files: list[str], folder: Path, seed: int) -> None:
         self.window, self.files, self.folder = window, files, folder
         self.random = random.Random(seed)
         self.done: list[str] = []
-        self.works: list[Callable[[], object]] = [
-            *[self.change_settings] * 4, *[self.change_spec] * 3, *[self.undo_or_redo] * 3,
-            *[self.open] * 2, *[self.generate] * 3, *[self.train] * 5, *[self.stop] * 3,
-            *[self.recognise] * 4, *[self.select] * 4, *[self.remove] * 2, self.rename,
-            *[self.dock] * 3, *[self.mode] * 4,
-            *[self.keys] * 8, *[self.press] * 10, *[self.turn] * 4, *[self.mouse] * 4, *[self.menu] * 6,
-            *[self.rest] * 4, self.save, self.palette, self.resize, self.evaluate,
-        ]  # fmt: skip
+        # How often each action is chosen, relative to the others.
+        weights: dict[Callable[[], object], int] = {
+            self.change_settings: 4,
+            self.change_spec: 3,
+            self.undo_or_redo: 3,
+            self.open: 2,
+            self.generate: 3,
+            self.train: 5,
+            self.stop: 3,
+            self.recognise: 4,
+            self.select: 4,
+            self.remove: 2,
+            self.rename: 1,
+            self.dock: 3,
+            self.mode: 4,
+            self.keys: 8,
+            self.press: 10,
+            self.turn: 4,
+            self.mouse: 4,
+            self.menu: 6,
+            self.rest: 4,
+            self.save: 1,
+            self.palette: 1,
+            self.resize: 1,
+            self.evaluate: 1,
+        }
+        self.works = [work for work, weight in weights.items() for _ in range(weight)]
 
     def step(self) -> None:
         work = self.random.choice(self.works)
@@ -87,7 +114,7 @@ class Walker:
         self.close_dialogs()
 
     def close_dialogs(self) -> None:
-        """Answer whatever asks: the walk goes on."""
+        """Answer or close every dialog."""
         for widget in QApplication.topLevelWidgets():
             if widget.isVisible() and isinstance(
                 widget, QMessageBox | QFileDialog | Palette | QMenu
@@ -101,15 +128,20 @@ class Walker:
         if popup is not None:
             popup.close()
 
-    # --- what a person does -----------------------------------------------------------------------------
+    # --- what a person does -----------------------------------------------------------------------
 
     def change_settings(self) -> None:
         pick = self.random.choice
         settings = TrainingSettings(
-            method=pick(list(METHODS)), solver=pick(["admm", "direct"]), kernel=pick(["linear", "rbf"]),
-            components=pick([1, 3, 4]), block=pick([4, 8, 8, 12]), epochs=pick([1, 2, 3, 400]),
-            seed=pick([0, 1]), keep_every=pick([0, 0, 1]),
-        )  # fmt: skip
+            method=pick(list(METHODS)),
+            solver=pick(["admm", "direct"]),
+            kernel=pick(["linear", "rbf"]),
+            components=pick([1, 3, 4]),
+            block=pick([4, 8, 8, 12]),
+            epochs=pick([1, 2, 3, 400]),
+            seed=pick([0, 1]),
+            keep_every=pick([0, 0, 1]),
+        )
         self.window.session.set_settings(settings)
 
     def change_spec(self) -> None:
@@ -123,7 +155,7 @@ class Walker:
             self.random.choice([stack.undo, stack.redo])()
 
     def open(self) -> None:
-        self.window._take([self.random.choice(self.files)])
+        self.window._open([self.random.choice(self.files)])
 
     def generate(self) -> None:
         self.window.menu_actions.generate()
@@ -175,7 +207,8 @@ class Walker:
         float_it = lambda: dock.setFloating(not dock.isFloating())  # noqa: E731
         if name == "steps":
             return
-        self.random.choice([dock.close, dock.show, dock.raise_, float_it, self.window.arrange])()
+        reset = self.window.dock_manager.reset
+        self.random.choice([dock.close, dock.show, dock.raise_, float_it, reset])()
 
     def mode(self) -> None:
         """Bring a viewer to the front and press one of its buttons."""
@@ -219,7 +252,7 @@ class Walker:
             QTest.mouseClick(widget, Qt.MouseButton.LeftButton, pos=place)
 
     def menu(self) -> None:
-        """Do anything of the menus but ending the program, full screen, and another theme, which is slow."""
+        """Run any menu action except quitting, full screen and the themes, which are slow."""
         actions = [
             action
             for menu in self.window.menuBar().findChildren(QMenu)
@@ -235,7 +268,7 @@ class Walker:
         action.trigger()
 
     def rest(self) -> None:
-        """Let the jobs do something."""
+        """Wait for the jobs a little."""
         QTest.qWait(self.random.choice([1, 20, 60]))
 
     def save(self) -> None:
@@ -255,7 +288,7 @@ class Walker:
     def resize(self) -> None:
         self.window.resize(self.random.randint(500, 900), self.random.randint(300, 700))
 
-    # --- inside -----------------------------------------------------------------------------------------
+    # --- inside -----------------------------------------------------------------------------------
 
     def _seen(self, kind: Any, inside: QWidget | None = None) -> list[Any]:
         found = (inside or self.window).findChildren(QWidget)
@@ -280,7 +313,7 @@ class Walker:
 
 @pytest.fixture
 def files(tmp_path: Path, picture: NDArray[np.float32]) -> list[str]:
-    """Give small pictures, one of another size, and files that are none."""
+    """Return small pictures, one of another size, and files that are no pictures."""
     reference = np.ascontiguousarray(picture[:SIDE, :SIDE])
     made = {"reference": reference, "smaller": reference[:16, :16], "tiny": reference[:4, :4]}
     for number, kind in enumerate(("blur", "jpeg", "impulse")):
@@ -302,7 +335,7 @@ def walked(qtbot: QtBot, tmp_path: Path) -> Iterator[MainWindow]:
     made = program.make_window(preferences)
     qtbot.addWidget(made)
     made.show()
-    # Only those that `settings` picks are compiled in advance; another number would compile for a minute.
+    # Only the numbers that `change_settings` picks are compiled; another one would take a minute.
     made.training_panel.form.editors["components"].setReadOnly(True)  # type: ignore[union-attr]
     yield made
     made.close()

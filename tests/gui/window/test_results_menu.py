@@ -1,4 +1,4 @@
-"""Results: the paper as a job, comparison of runs, the palette, what is raised, and many pictures at once."""
+"""The Results menu, the command palette, raised viewers, and many pictures at once."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ def find(window: MainWindow) -> Palette:
     return next(child for child in window.findChildren(Palette) if child.isVisible())
 
 
-# --- what is brought to the front ---------------------------------------------------------------------------
+# --- what is brought to the front -----------------------------------------------------------------
 
 
-def test_a_click_on_what_cannot_be_done_does_nothing(qtbot: QtBot, window: MainWindow) -> None:
+def test_a_click_on_a_disabled_action_does_nothing(qtbot: QtBot, window: MainWindow) -> None:
     begun: list[bool] = []
     window.projects.begun.connect(lambda: begun.append(True))
     palette = find(window)
@@ -94,9 +94,9 @@ def test_only_a_reference_is_shown_large_with_one_next_step(
     viewer = window.docks["pictures"].widget()
     rest(qtbot, window)
     assert viewer.empty
-    assert viewer.alone.isVisible()
-    assert viewer.alone.layer is not None
-    assert viewer.alone.height() > viewer.height() / 2
+    assert viewer.reference_canvas.isVisible()
+    assert viewer.reference_canvas.layer is not None
+    assert viewer.reference_canvas.height() > viewer.height() / 2
     assert viewer._empty.button.text() == "Generate the dataset"
     assert viewer._empty.button.isVisible()
 
@@ -124,7 +124,7 @@ def test_viewers_come_to_the_front_when_there_is_something_to_see(
     rest(qtbot, window)
 
 
-def test_what_was_closed_is_not_opened_by_a_training(qtbot: QtBot, trained: MainWindow) -> None:
+def test_a_training_does_not_reopen_a_closed_viewer(qtbot: QtBot, trained: MainWindow) -> None:
     trained.docks["convergence"].close()
     trained.menu_actions.train()
     rest(qtbot, trained)
@@ -145,7 +145,7 @@ def test_a_stopped_training_is_called_stopped(qtbot: QtBot, trained: MainWindow)
     assert "stopped" in trained.training_panel.state_label.text()
 
 
-# --- maps and matrices --------------------------------------------------------------------------------------
+# --- maps and matrices ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -180,17 +180,17 @@ def test_the_originals_row_is_no_error(qtbot: QtBot, trained: MainWindow) -> Non
     qtbot.addWidget(matrix)
     matrix.set_evaluation(found)
     row = found.classes.index(ORIGINAL)
-    assert [matrix.is_alone(each) for each in range(len(found.classes))].count(True) == 1
+    assert [matrix.is_uncounted(each) for each in range(len(found.classes))].count(True) == 1
     for column in range(len(matrix.columns)):
         assert "no error" in matrix.sentence(row, column)
     assert matrix.rows()[1 + row][-1] == ""
-    colour = matrix.drawn().pixelColor(matrix.cell_rect(row, 2, matrix.sizeHint()).center().toPoint() * 2
-                                       + QPoint(0, 15))  # fmt: skip
+    centre = matrix.cell_rect(row, 2, matrix.sizeHint()).center().toPoint()
+    colour = matrix.drawn().pixelColor(centre * 2 + QPoint(0, 15))
     assert colour.saturation() == 0
     assert colour.value() < 255
 
 
-# --- many pictures ------------------------------------------------------------------------------------------
+# --- many pictures --------------------------------------------------------------------------------
 
 
 def test_many_pictures_make_a_table_and_bad_ones_are_listed_with_their_error(
@@ -217,7 +217,7 @@ def test_many_pictures_make_a_table_and_bad_ones_are_listed_with_their_error(
     assert [row for row in range(5) if "failed" in panel.list.topLevelItem(row).text(1)] == [1, 4]
     assert "3 pictures, 2 failed" in panel.state_label.text()
     panel.list.setCurrentItem(panel.list.topLevelItem(1))
-    assert "32" in panel.words.text()
+    assert "32" in panel.text_label.text()
     assert trained.session.test.name == "gaussian-noise.png"
     target = tmp_path / "answers"
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
@@ -263,7 +263,7 @@ def test_a_table_named_without_its_ending_does_not_replace_a_file_unasked(
     assert len(table(path)) == 1
 
 
-# --- the menu of results ------------------------------------------------------------------------------------
+# --- the menu of results --------------------------------------------------------------------------
 
 
 def test_all_runs_in_one_table(qtbot: QtBot, trained: MainWindow) -> None:
@@ -395,7 +395,7 @@ def test_the_map_and_the_votes_are_saved_from_the_menu(
     assert len((tmp_path / "v.csv").read_text().splitlines()) == 1 + 64
 
 
-# --- the palette --------------------------------------------------------------------------------------------
+# --- the palette ----------------------------------------------------------------------------------
 
 
 def test_the_palette_knows_every_action_of_the_menus(window: MainWindow) -> None:
@@ -412,7 +412,7 @@ def test_the_palette_knows_every_action_of_the_menus(window: MainWindow) -> None
     palette.close()
 
 
-def test_an_action_is_found_and_done_by_keys(qtbot: QtBot, window: MainWindow) -> None:
+def test_an_action_is_found_and_run_by_keyboard(qtbot: QtBot, window: MainWindow) -> None:
     palette = find(window)
     qtbot.keyClicks(palette.line, "them dark")
     assert palette.list.count() == 1
@@ -432,7 +432,7 @@ def test_an_action_is_found_and_done_by_keys(qtbot: QtBot, window: MainWindow) -
     assert in_front(window, "bases")
 
 
-def test_what_cannot_be_done_now_is_passed_over(qtbot: QtBot, window: MainWindow) -> None:
+def test_disabled_actions_are_skipped(qtbot: QtBot, window: MainWindow) -> None:
     palette = find(window)
     qtbot.keyClicks(palette.line, "edit undo")
     assert palette.list.count() == 1
