@@ -47,6 +47,10 @@ EXCLUDED = [
     "hatchling",
     "pip",
     "setuptools",
+    # What trains and measures the classifier of comparisons
+    "lightgbm",
+    "imagecodecs",
+    "pyvips",
     # Optional parts of the libraries
     "sklearn",
     "joblib",

@@ -547,8 +547,9 @@ def non_local_means(picture: Picture, random: np.random.Generator) -> Damaged:
     """Average similar patches of 5×5 pixels in windows of 11×11."""
     from skimage import restoration
 
-    most = 14 if picture.ndim == 2 else 10
-    strength = _log_uniform(random, 2, most) / 255
+    # Patches of three channels differ in more ways, so that colour needs more to be smoothed alike.
+    low, high = (2, 14) if picture.ndim == 2 else (3.4, 17)
+    strength = _log_uniform(random, low, high) / 255
     copy = restoration.denoise_nl_means(
         picture.astype(np.float32) / 255,
         patch_size=5,
