@@ -87,12 +87,13 @@ def run(args: argparse.Namespace) -> int:
         targets.check_target(args.csv, (".csv",), [args.reference, *names])
     if args.output:
         targets.check_target(args.output, (".html",), [args.reference, *names])
+    problems: list[str] = []
     results = batch.compare_files(
         args.reference,
         names,
         train=args.train,
         keep_pictures=bool(args.output),
-        then=_saver(outputs),
+        then=_saver(outputs, problems),
         threads=args.threads,
     )
     has_failed = bool(faults)
@@ -112,6 +113,9 @@ def run(args: argparse.Namespace) -> int:
             for label in _hits(result, wanted, args.min_probability):
                 has_found = True
                 printing.print_message(f"isca: {result.name}: found {label}")
+    for problem in problems:
+        has_failed = True
+        printing.print_message(f"isca: {problem}")
     if args.output:
         from isca_gui.core.comparison import report
 
@@ -191,18 +195,27 @@ def _output_files(args: argparse.Namespace, names: list[str]) -> dict[str, dict[
     return found
 
 
-def _saver(outputs: dict[str, dict[str, str]]) -> Callable[[CopyResult], None] | None:
-    """Return what writes the pictures asked for as each answer comes."""
+def _saver(
+    outputs: dict[str, dict[str, str]], problems: list[str]
+) -> Callable[[CopyResult], None] | None:
+    """Return what writes the pictures asked for as each answer comes.
+
+    What cannot be made again is added to `problems`; the answer itself is not lost by it.
+    """
     if not outputs:
         return None
 
     def save(result: CopyResult) -> None:
         from isca_gui.core.comparison import drawing
+        from isca_gui.core.pictures.image import ImageError
 
         if "map" in outputs:
             drawing.save_map(outputs["map"][result.name], result)
         if "made_again" in outputs:
-            drawing.save_made_again(outputs["made_again"][result.name], result)
+            try:
+                drawing.save_made_again(outputs["made_again"][result.name], result)
+            except ImageError as error:
+                problems.append(str(error))
 
     return save
 

@@ -14,7 +14,7 @@ from isca_gui.core.comparison import regions as places
 from isca_gui.core.comparison.features import describe_change
 from isca_gui.core.comparison.kinds import family_of
 from isca_gui.core.comparison.pair import Pair, make_pair
-from isca_gui.core.comparison.verdict import Judgement, judge, sentence
+from isca_gui.core.comparison.verdict import Judgement, judge, nothing_fits, sentence
 from isca_gui.core.distortion.distortions import ORIGINAL, UNLIKE, level_text
 
 if TYPE_CHECKING:
@@ -43,8 +43,13 @@ _SSIM_BAND = 256
 _LARGE = 1_200_000
 _PART_SIDE = 768
 _MOST_PARTS = 5
+# A copy with less deviation shows nothing.
+_COVERED = 2.0
 # A region's rectangle with a shorter side shows too little.
 _SMALLEST_PART = 40
+# Below this side an answer has to be this sure.
+_SMALL_PART = 64
+_SURE_IF_SMALL = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +172,9 @@ def compare(
     )
     if answers:
         return _answer(pair, maps, answers[0].judgement, answers)
+    if regions:
+        # The regions are too small to say what was done there, and the rest is untouched.
+        return _answer(pair, maps, nothing_fits(pair.mse), ())
     return _answer(pair, maps, _judge_whole(pair, names), ())
 
 
@@ -262,7 +270,15 @@ def _judge_whole(pair: Pair, classifier: Classifier) -> Judgement:
 
 
 def _judge_region(pair: Pair, region: Region, classifier: Classifier) -> Judgement:
-    return _judge_whole(pair.crop(region.top, region.bottom, region.left, region.right), classifier)
+    part = pair.crop(region.top, region.bottom, region.left, region.right)
+    if part.copy_luma.std() < _COVERED and part.reference_luma.std() > 2 * _COVERED:
+        # Something even was laid over the picture: nothing of the reference is left to judge.
+        return nothing_fits(part.mse)
+    found = _judge_whole(part, classifier)
+    small = min(part.copy_luma.shape) < _SMALL_PART
+    if small and found.probability < _SURE_IF_SMALL:
+        return nothing_fits(part.mse)
+    return found
 
 
 def _parts(pair: Pair) -> list[Pair]:

@@ -31,9 +31,9 @@ LEAST_FAMILY = 0.7
 # The least probability of a kind that is called the closest one.
 LEAST_CLOSE = 0.05
 # Two distortions are looked for above this probability; one that explains so much is no mixture.
-MIXTURE = 0.7
+MIXTURE = 0.65
 EXPLAINS_ALL = 0.97
-LEAST_PRESENCE = 0.2
+LEAST_PRESENCE = 0.3
 # A blur is sometimes taken for these. It is one where it leaves less than this share of the rest.
 BLUR = "blur"
 _LIKE_BLUR = ("resampling", "motion-blur", "median")
@@ -99,9 +99,23 @@ def judge(pair: Pair, rows: NDArray[np.float32], classifier: Classifier) -> Judg
     single = _single(pair, found)
     two = sum(classifier.mixture_probability(row) for row in rows) / len(rows)
     explains_all = single.explained is not None and single.explained >= EXPLAINS_ALL
-    if two < MIXTURE or explains_all or found[NONE] > LEAST_KIND:
+    if two < MIXTURE or explains_all:
         return single
     return _mixture(pair, rows, classifier, two) or single
+
+
+def nothing_fits(mse: float) -> Judgement:
+    """Return the answer that no kind fits, without asking the classifier."""
+    return Judgement(
+        label=OTHER_COMPRESSION,
+        parts=(),
+        order=None,
+        unlike=mse >= WEAK_MSE,
+        weak=mse < WEAK_MSE,
+        probability=1.0,
+        probabilities={NONE: 1.0},
+        proofs=(),
+    )
 
 
 def _single(pair: Pair, found: dict[str, float]) -> Judgement:
