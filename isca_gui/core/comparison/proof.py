@@ -103,7 +103,7 @@ def _prove_filter(kind: str, pair: Pair) -> Proof:
     def make(picture: Floats) -> Floats:
         return _per_channel(picture, [fit.make] * (picture.shape[2] if picture.ndim == 3 else 1))
 
-    return _made_again(pair, make, fit.parameters, LEAST_EXPLAINED[FILTER], "Making it again")
+    return _made_again(pair, make, fit.parameters, LEAST_EXPLAINED[FILTER], "Repeating it")
 
 
 def _made_again(
@@ -120,7 +120,7 @@ def _made_again(
 
 def _prove_noise(kind: str, pair: Pair) -> Proof:
     correlated = noise.neighbour_correlation(pair)
-    sentence = "The errors of neighbouring pixels do not depend on each other."
+    sentence = "The errors of neighbouring pixels are independent of each other."
     sigma = noise.noise_sigma(pair)
     parameters = {"sigma": sigma}
     if kind == "impulse":
@@ -150,7 +150,7 @@ def _prove_jpeg(pair: Pair) -> Proof:
     holds = lattice.fit > LEAST_FIT
     sentence = "The copy lies on its quantisation grid"
     if share is not None and share >= 0.5:
-        sentence += f"; making it again explains {_percent(share)} of the change"
+        sentence += f"; repeating it explains {_percent(share)} of the change"
     return Proof(holds, share, parameters, f"{sentence}.", make)
 
 

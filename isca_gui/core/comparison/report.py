@@ -68,9 +68,9 @@ def page(reference: str, results: Sequence[CopyResult]) -> str:
 <h1>{title}</h1>
 {many}
 {sections}
-<footer>ISCA Studio {isca_gui.__version__}. MSE, PSNR and SSIM are of the luma on the scale 0 to 255
-(MSE: lower is better; SSIM: 1 = identical). The probability is calibrated on scenes that were not
-used to train the classifier.</footer>
+<footer>ISCA Studio {isca_gui.__version__}. MSE, PSNR and SSIM are measured on the luma,
+on the 0 to 255 scale (MSE: lower is better; SSIM: 1 = identical). The probability is calibrated
+on scenes that were not used to train the classifier.</footer>
 </body></html>
 """
 
@@ -114,7 +114,7 @@ def _pictures(result: CopyResult) -> str:
     ]
     if found.made_again is not None:
         made = found.made_again / np.float32(255)
-        shown.append(("made again", drawing.to_pixels(made)))
+        shown.append(("repeated on the original", drawing.to_pixels(made)))
     figures = "".join(_figure(title, pixels) for title, pixels in shown)
     return f'<div class="pictures">{figures}</div>'
 
@@ -129,7 +129,7 @@ def _numbers(found: Comparison) -> str:
     if found.psnr is not None:
         rows.insert(1, ("PSNR", f"{found.psnr:.2f} dB"))
     if found.explained is not None:
-        rows.append(("explained by making it again", f"{found.explained:.1%}"))
+        rows.append(("explained by repeating it", f"{found.explained:.1%}"))
     rows.append(("damaged", f"{found.damaged_share:.0%} of the blocks"))
     rows += [
         (KINDS[part].title, in_words(part, found.parameters.get(part, {}))) for part in found.parts
