@@ -150,7 +150,7 @@ def _leave(code: int) -> NoReturn:
 def _parser() -> argparse.ArgumentParser:
     description = "ISCA Studio: find out what was done to a picture."
     parser = argparse.ArgumentParser("isca-gui", description=description)
-    what = "a project, or a picture to open as the reference, or sample:NAME"
+    what = "a project, a picture to open as the reference, or sample:NAME"
     parser.add_argument("picture", nargs="?", help=what)
     version = f"ISCA Studio {isca_gui.__version__}"
     parser.add_argument("--version", action="version", version=version)

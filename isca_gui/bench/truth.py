@@ -396,11 +396,11 @@ def _within_5_percent_or_half(said: float, true: float) -> bool:
 # Kind, parameter, title, and when an estimate is near the truth.
 _PARAMETERS: tuple[tuple[str, str, str, Callable[[float, float], bool]], ...] = (
     ("jpeg", "quality", "JPEG quality within 3, q 20–95", _within_3),
-    ("blur", "sigma", "blur: σ within 5 %", _within_5_percent),
-    ("gaussian-noise", "sigma", "noise: σ within 5 % or 0.5", _within_5_percent_or_half),
-    ("contrast", "gain", "contrast: gain within 5 %", _within_5_percent),
-    ("gamma", "gamma", "gamma: γ within 5 %", _within_5_percent),
-    ("luminance", "shift", "luminance: shift within 5 % or 0.5", _within_5_percent_or_half),
+    ("blur", "sigma", "blur: σ within 5%", _within_5_percent),
+    ("gaussian-noise", "sigma", "noise: σ within 5% or 0.5", _within_5_percent_or_half),
+    ("contrast", "gain", "contrast: gain within 5%", _within_5_percent),
+    ("gamma", "gamma", "gamma: γ within 5%", _within_5_percent),
+    ("luminance", "shift", "luminance: shift within 5% or 0.5", _within_5_percent_or_half),
 )
 
 

@@ -26,8 +26,8 @@ COMMANDS = {
     "compare": "tell what was done to copies of a picture, with proof and probability",
     "dataset": "make labelled, distorted copies of a picture at exact MSE levels",
     "distort": "distort one picture to an exact MSE",
-    "train": "learn a subspace for each block of a dataset and save the model",
-    "classify": "recognise what was done to pictures, where, how strongly, and how surely",
+    "train": "learn a subspace for each block from a dataset and save the model",
+    "classify": "recognise what was done to pictures, where, how strongly, and how certain that is",
     "evaluate": "measure how well a model recognises pictures, or compare methods on a dataset",
     "reconstruct": "project a picture onto a model's subspaces and back",
     "bases": "save a model's U, V and J as pictures",
@@ -115,10 +115,11 @@ def _join_negative(words: Sequence[str]) -> list[str]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="isca",
-        description="Find out what was done to a picture, where, how strongly, and how surely. "
-        "An IMAGE can be a file or a sample picture such as sample:camera (see 'isca samples').",
-        epilog="Exit codes: 0 success, 1 failure, 2 wrong usage, 3 classify found something named "
-        "by --fail-on. 'isca COMMAND --help' explains a command.",
+        description="Find out what was done to a picture, where, how strongly, and how certain "
+        "that is. An IMAGE can be a file or a sample picture such as sample:camera "
+        "(see 'isca samples').",
+        epilog="Exit codes: 0 success, 1 failure, 2 wrong usage, 3 something listed in --fail-on "
+        "was found. 'isca COMMAND --help' explains a command.",
     )
     parser.add_argument(
         "--version", action="version", version=f"ISCA Studio {isca_gui.__version__}"

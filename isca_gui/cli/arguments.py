@@ -32,7 +32,7 @@ def add_range(parser: argparse.ArgumentParser) -> None:
         dest="value_range",
         metavar="LOW:HIGH",
         type=value_range,
-        help="pixel values that mean black and white (for float pictures outside 0 to 1)",
+        help="pixel values that stand for black and white (for float pictures outside 0 to 1)",
     )
 
 
@@ -137,7 +137,7 @@ def add_fit(parser: argparse.ArgumentParser) -> None:
     choice = parser.add_mutually_exclusive_group()
     for how, sentence in (
         ("resize", "resize a picture whose size differs from the model's reference"),
-        ("crop", "use the centre of a picture that is larger than the model's reference"),
+        ("crop", "crop a picture that is larger than the model's reference to its centre"),
     ):
         choice.add_argument(
             f"--{how}",

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     for option, what in (
         ("--map", "draw what was found over the copy"),
-        ("--made-again", "make what was found again on the reference"),
+        ("--made-again", "apply what was found to the reference"),
     ):
         parser.add_argument(
             option,
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--train",
         action="store_true",
-        help="also train ISCA on the reference and tell what its blocks vote for (some seconds)",
+        help="also train ISCA on the reference and say what its blocks vote for (a few seconds)",
     )
     parser.add_argument(
         "--fail-on",
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="P",
         type=arguments.number,
         default=0.9,
-        help="probability from which --fail-on counts (default: %(default)s)",
+        help="least probability that --fail-on requires (default: %(default)s)",
     )
     arguments.add_threads(parser)
 
@@ -154,12 +154,14 @@ def _fail_on(args: argparse.Namespace) -> set[str]:
     from isca_gui.core.settings import SettingsError
 
     if not 0 <= args.min_probability <= 1:
-        raise SettingsError(f"--min-probability is between 0 and 1, not {args.min_probability:g}")
+        raise SettingsError(
+            f"--min-probability must be between 0 and 1, not {args.min_probability:g}"
+        )
     wanted = set(args.fail_on.split(",")) if args.fail_on is not None else set()
     known = [*KINDS, *dict.fromkeys(kind.family for kind in TABLE), UNLIKE]
     unknown = sorted(wanted - set(known))
     if unknown:
-        raise SettingsError(f"--fail-on: unknown '{unknown[0]}'; there are {', '.join(known)}")
+        raise SettingsError(f"--fail-on: unknown '{unknown[0]}'; choose from {', '.join(known)}")
     return wanted
 
 

@@ -216,7 +216,7 @@ def _recognise(reference: NDArray[np.float32], model: Model) -> Generator[Progre
     return (
         "<h2>What the blocks vote for</h2><p>None of them is a training picture. Each "
         "block votes for the distortion that it resembles most, shown by colour, pattern and "
-        f"letter. The more opaque a block is, the more certain is its vote.</p>{figures}"
+        f"letter. The more opaque a block is, the more certain its vote.</p>{figures}"
     )
 
 

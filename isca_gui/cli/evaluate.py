@@ -254,7 +254,7 @@ def _method_settings(method: str, options: list[str]) -> TrainingSettings:
         fits = name not in METHODS[method].unused_fields
         if name in given or not fits or option not in (*SOLVERS, *KERNELS):
             raise SettingsError(
-                f"'{option}' is not a solver or kernel of '{method}', or is one too many "
+                f"'{option}' is not a solver or kernel of '{method}', or one was already given "
                 f"(in '{':'.join([method, *options])}')"
             )
         given[name] = option

@@ -37,10 +37,10 @@ OPTIONS: tuple[tuple[str, str, Callable[[str], object], str], ...] = (
     ("kernel", "kernel", str, "linear, rbf, sigmoid, polynomial or cosine (default: linear)"),
     ("components", "components", _integer, "dimension p of each block's subspace (default: 4)"),
     ("block", "block", _integer, "side of a block in pixels, 2 to 64 (default: 8)"),
-    ("epochs", "epochs", _integer, "most epochs (default: 200; 100 for kernel-isca with admm)"),
+    ("epochs", "epochs", _integer, "maximum epochs (default: 200; 100 for kernel-isca with admm)"),
     ("rho", "rho", _number, "penalty ρ of admm (default: 1; 0.1 for kernel-isca)"),
     ("eta", "eta", _number, "learning rate η of admm (default: 0.1)"),
-    ("tol", "tolerance", _number, "converged below this (default: 0.001; admm runs all epochs)"),
+    ("tol", "tolerance", _number, "stop once below this (default: 0.001; admm runs all epochs)"),
     ("gamma", "gamma", _number, "kernel γ (default: 1 / number of pixels in a block)"),
     ("coef0", "coef0", _number, "offset of the sigmoid and polynomial kernels (default: 1)"),
     ("degree", "degree", _integer, "degree of the polynomial kernel (default: 3)"),
@@ -213,7 +213,7 @@ def _free_target(args: argparse.Namespace) -> str:
     names = (f"{root}-{number}{suffix}" for number in itertools.count(2))
     free = next(name for name in names if not os.path.lexists(name))
     printing.print_message(
-        f"isca: '{args.output}' was meanwhile written by another program; saving as '{free}'"
+        f"isca: another program has written '{args.output}' in the meantime; saving as '{free}'"
     )
     return free
 
@@ -373,7 +373,7 @@ def unless_stopped(
 
     def unless_asked(report: Progress) -> Progress:
         if stop.asked:
-            raise Cancelled("Stopped while the model was being turned into another one.")
+            raise Cancelled("Stopped while the model was being converted.")
         return report
 
     try:

@@ -177,7 +177,8 @@ def check_kind(kind: str) -> None:
     unknown = [name for name in names if name not in DISTORTIONS]
     if unknown:
         raise SettingsError(
-            f"unknown distortion '{unknown[0]}'; there are {', '.join(DISTORTIONS)}", field="kinds"
+            f"unknown distortion '{unknown[0]}'; choose from {', '.join(DISTORTIONS)}",
+            field="kinds",
         )
     if len(names) > 2 or len(set(names)) < len(names):
         raise SettingsError(
@@ -227,5 +228,5 @@ def parse_levels(text: str) -> tuple[float, ...]:
         )
     steps = (stop - start) / step + 1e-9
     if not steps < MOST_LEVELS:
-        raise SettingsError(f"'{text}' would be more than {MOST_LEVELS} levels", field="levels")
+        raise SettingsError(f"'{text}' gives more than {MOST_LEVELS} levels", field="levels")
     return tuple(start + step * index for index in range(math.floor(steps) + 1))

@@ -65,14 +65,13 @@ CHOICES = (
     Choice(
         "mystery",
         "Guess a mystery picture",
-        "The program secretly distorts the picture, and you both find out how. Whatever is missing "
-        "is made first.",
+        "The program distorts the picture in secret; then you and the model both guess how. "
+        "Whatever is missing is made first.",
     ),
     Choice(
         "paper",
         "Reproduce the paper…",
-        "Run all experiments of the published method on this picture and get a report. Takes some "
-        "minutes.",
+        "Run all of the paper's experiments on this picture and get a report. Takes a few minutes.",
     ),
     Choice(
         "help",

@@ -57,7 +57,7 @@ STOPS = (
     Stop(
         "Distort it",
         "Press Generate. The program distorts the reference in six ways, each at exact error "
-        "levels. It learns from these copies. This takes some seconds.",
+        "levels. It learns from these copies. This takes a few seconds.",
         lambda window: window.dataset_panel.generate_button,
         "dataset_changed",
         lambda session: session.dataset is not None,

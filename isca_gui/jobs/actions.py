@@ -51,7 +51,7 @@ _NO_REFERENCE = "There is no reference picture yet. Open one first."
 _NO_DATASET = "There is no dataset yet. Generate one first."
 _NO_MODEL = "There is no model yet. Train one first."
 _DATASET_BUSY = "A dataset is already being made or opened. Stop that first."
-_TRAINING_BUSY = "A training is already under way. Stop it first; its model is kept."
+_TRAINING_BUSY = "Training is already under way. Stop it first; its model will be kept."
 
 
 class Actions(QObject):
@@ -395,7 +395,7 @@ class Actions(QObject):
             # a million of their objects again and again, and hold up the window.
             gc.freeze()
 
-        title = "Preparing the solver (takes some seconds, the first time only)"
+        title = "Preparing the solver (takes a few seconds, the first time only)"
         self._jobs.run(JobName.PREPARE_SOLVER, title, work)
 
     def stop(self) -> None:

@@ -132,7 +132,7 @@ class RecognitionQueue(QObject):
         refused = work.refused
         count = len(tested) + len(refused)
         what = "one picture" if count == 1 else f"{count} pictures"
-        done = f"The table of {what} was saved as '{os.fspath(path)}'."
+        done = f"The answers for {what} were saved as '{os.fspath(path)}'."
         self._jobs.run(
             JobName.SAVE_ANSWERS.of(os.fspath(path)),
             "Saving the table of answers",

@@ -439,7 +439,7 @@ def explain(error: BaseException) -> str:
             return f"{error.strerror}: '{error.filename}'. Choose another place."
         return str(error)
     kind = type(error).__name__
-    return f"Something unexpected happened ({kind}: {error}). You can go on working."
+    return f"Something unexpected happened ({kind}: {error}). You can keep working."
 
 
 def _follow(order: _Order, reports: list[Any]) -> None:

@@ -83,9 +83,7 @@ class DatasetPanel(StepPanel):
         self.kind_boxes = {line.name: _kind_box(line.name) for line in TABLE}
         self.mode_box = QComboBox()
         self.mode_box.addItems(["from – to – step", "list"])
-        describe(
-            self.mode_box, "How the levels are given", "Enter MSE levels as a range or a list."
-        )
+        describe(self.mode_box, "How to enter levels", "Enter MSE levels as a range or a list.")
         self.from_box = MseBox("First level", "The weakest distortion.", 45)
         self.to_box = MseBox("Last level", "The strongest distortion.", 900)
         self.step_box = MseBox(
@@ -95,7 +93,7 @@ class DatasetPanel(StepPanel):
         sentence = "MSE levels in rising order, separated by commas: 22.5, 45, 90."
         describe(self.list_edit, "List of levels", sentence)
         self.level_pages = QStackedWidget()
-        self.seed_box = SeedBox("Seed of the noise", "The same seed gives the same noise.")
+        self.seed_box = SeedBox("Noise seed", "The same seed gives the same noise.")
         self.problem_label = QLabel()
         self.problem_label.setWordWrap(True)
         self.problem_label.setProperty("level", "error")
@@ -164,7 +162,7 @@ class DatasetPanel(StepPanel):
         self.body.addLayout(
             row(self.generate_button, self.stop_button, 1, self.save_button, self.import_button)
         )
-        self.body.addWidget(JobBar(self.jobs, JobName.DATASET, "Progress of the dataset"))
+        self.body.addWidget(JobBar(self.jobs, JobName.DATASET, "Dataset progress"))
         self.body.addWidget(self.contents_box)
 
     def _connect(self) -> None:

@@ -53,7 +53,7 @@ class GuessBar(QWidget):
         self.answer.setWordWrap(True)
         self.answer.setAccessibleName("You and the program")
         self.answer.setToolTip(
-            "Your guess, and the answer of the program, which did not know the truth either."
+            "Your guess and the program's answer. The program did not know the truth either."
         )
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)

@@ -33,17 +33,15 @@ class PreviewBox(QWidget):
         super().__init__(parent)
         self._session = session
         self._actions = actions
-        self.kind_box = KindBox("Kind of the preview", "Which distortion the preview shows.")
+        self.kind_box = KindBox("Preview kind", "Which distortion the preview shows.")
         self.kind_box.setCurrentIndex(len(TABLE) - 1)
-        self.mse_box = MseBox(
-            "MSE of the preview", "The strength of the distortion in the preview.", 500
-        )
+        self.mse_box = MseBox("Preview MSE", "The strength of the distortion in the preview.", 500)
         self.slider = QSlider(Qt.Orientation.Horizontal)
         self.slider.setRange(1, _HIGHEST_MSE)
         self.slider.setValue(500)
         self.slider.setPageStep(45)
         sentence = "Drag to preview a stronger or weaker distortion."
-        describe(self.slider, "MSE slider of the preview", sentence)
+        describe(self.slider, "Preview MSE slider", sentence)
         self.picture_label = QLabel()
         self.picture_label.setFixedSize(SIDE, SIDE)
         self.picture_label.setAlignment(Qt.AlignmentFlag.AlignCenter)

@@ -101,7 +101,7 @@ class RecognisePanel(StepPanel):
         line = row(self.kind_box, self.mse_box, self.make_button)
         line.setStretch(0, 1)
         self.body.addLayout(line)
-        self.body.addWidget(JobBar(jobs, JobName.RECOGNITION, "Progress of the recognition"))
+        self.body.addWidget(JobBar(jobs, JobName.RECOGNITION, "Recognition progress"))
         self.body.addWidget(self.list)
         self.body.addWidget(self.text_label)
         self.guess = GuessBar(session, actions)
@@ -401,6 +401,6 @@ def _list() -> QTreeWidget:
     made.header().setStretchLastSection(False)
     made.setFixedHeight(120)
     describe(
-        made, "Tested pictures", "All test pictures with their verdict and estimated strength."
+        made, "Test pictures", "All test pictures with their verdicts and estimated strengths."
     )
     return made

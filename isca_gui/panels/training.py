@@ -112,7 +112,7 @@ class TrainingPanel(StepPanel):
         self.body.addWidget(self.name_edit)
         self.body.addWidget(self.form)
         self.body.addLayout(row(self.train_button, self.stop_button, self.resume_button, 1))
-        self.body.addWidget(JobBar(self.jobs, JobName.TRAINING, "Progress of the training"))
+        self.body.addWidget(JobBar(self.jobs, JobName.TRAINING, "Training progress"))
         self.body.addWidget(self.summary_label)
 
     def _connect(self) -> None:
@@ -211,7 +211,7 @@ class TrainingPanel(StepPanel):
         self.stop_button.setVisible(running)
         if self.jobs.stopping(JobName.TRAINING):
             self.stop_button.setText("Stopping…")
-            enable(self.stop_button, _STOP, "The training is stopping.")
+            enable(self.stop_button, _STOP, "Training is stopping.")
         else:
             self.stop_button.setText(_STOP_TEXT)
             enable(self.stop_button, _STOP)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _SOON = 2.0
 _RESTORE = "Bring this work back. You can then save it."
 _DISCARD = "Delete this work for good."
-_LATER = "Leave this work for the next start."
+_LATER = "Offer this work again the next time the program starts."
 
 
 class TrainingState(NamedTuple):
@@ -258,7 +258,7 @@ class Recovery(QObject):
         text = f"Unsaved work from the last session: {unsaved.what}, {unsaved.when:%d %B, %H:%M}."
         others = len(self._unsaved) - 1
         if others:
-            text += f" There is more after this ({others})."
+            text += f" There is more unsaved work after this ({others})."
         restore = partial(self._projects.guard, partial(self._restore, unsaved), self._offer)
         self._notice.say(
             text,
@@ -303,8 +303,8 @@ class Recovery(QObject):
         """Take over what was restored; its folder goes when all of it is in ours."""
         if unsaved.file_is_newer:
             text = (
-                f"'{unsaved.path}' was saved after this work and stays as it is. "
-                "Save the restored work as another file."
+                f"'{unsaved.path}' was saved later than this work, so it stays as it is. "
+                "Save the restored work under another name."
             )
             self._session.say("warning", text)
         if whole:

@@ -33,13 +33,14 @@ class ProjectLocks:
         except Locked:
             return None, (
                 f"'{path}' is open in another window of ISCA Studio. You can view and change it "
-                "here, but Save asks for another file until that window has closed it."
+                "here, but Save will ask for another file until that window has closed it."
             )
         except OSError as error:
             if error.errno in _WITHOUT_LOCKS:
                 return None, ""
             reason = error.strerror or error
-            return None, f"'{path}' cannot be written here ({reason}). Save asks for another file."
+            cannot = f"'{path}' cannot be written here ({reason})"
+            return None, f"{cannot}. Save will ask for another file."
 
     def set_next(self, lock: Lock | None) -> None:
         """Set the lock of the file that is being written; the one before is released."""

@@ -229,7 +229,7 @@ class ProjectManager(QObject):
             work()
             return
         self._after_training = work
-        self._session.say("info", f"The project is saved as soon as {live.name} has stopped.")
+        self._session.say("info", f"The project will be saved as soon as {live.name} has stopped.")
         self._actions.stop_training()
 
     def replace_work(
@@ -457,7 +457,9 @@ class ProjectManager(QObject):
             if generation == self._generation:
                 write()
                 return
-            self._session.say("warning", "Nothing was saved: another project is shown by now.")
+            self._session.say(
+                "warning", "Nothing was saved, because another project has been opened since."
+            )
             _call(otherwise)
 
         self.save_queue.add(begin)
@@ -645,7 +647,7 @@ def _changes(work: SessionState, now: Stamp, saved: Stamp) -> list[str]:
     if parts:
         return parts
     removed = set(saved.runs) - set(now.runs) or set(saved.tested) - set(now.tested)
-    return ["that something was removed"] if removed else ["changes"]
+    return ["removals"] if removed else ["changes"]
 
 
 def _counts(pictures: int, runs: int, tested: int) -> list[str]:

@@ -257,7 +257,7 @@ def load_packed(path: str) -> Generator[Progress, None, tuple[SessionState, Proj
             work, written = yield from load(document)
         except project.ProjectError as error:
             if error.missing:
-                text = f"Cannot open project '{path}': it is damaged. Take another copy of it."
+                text = f"Cannot open project '{path}': it is damaged. Use another copy of it."
             else:
                 text = _about_packed(error, document, path)
             raise project.ProjectError(text) from error

@@ -258,7 +258,7 @@ def _description(document: dict[str, Any], folder: Path, path: str) -> str:
         if count:
             parts.append(f"{count} {what}{'s' if count > 1 else ''}")
     if (folder / TRAINING).exists():
-        parts.append("a training under way")
+        parts.append("training in progress")
     return f"{name} ({', '.join(parts)})" if parts else name
 
 
@@ -278,7 +278,7 @@ def load(unsaved: UnsavedWork) -> Generator[Any, Any, tuple[SessionState, Projec
         try:
             work = yield from _with_training(work, unsaved.folder / TRAINING)
         except Exception as error:  # noqa: BLE001 - the rest must not be lost with it
-            problems.append(f"The training that was under way could not be restored: {error}")
+            problems.append(f"The training in progress could not be restored: {error}")
     return work, document, problems
 
 

@@ -172,7 +172,7 @@ class Exporter(QObject):
                 raise ExportError(message) from error
 
         def on_written(_: None) -> None:
-            self._session.say("info", f"The {item.title} was saved as '{target}'.")
+            self._session.say("info", f"Saved {item.title} as '{target}'.")
 
         title = f"Saving {item.title} to '{target}'"
         self._jobs.run(JobName.EXPORT.of(target), title, write, done=on_written, writes=True)
@@ -191,7 +191,7 @@ class Exporter(QObject):
         except ExportError as error:
             self._session.say("warning", str(error))
             return
-        self._session.say("info", f"The {item.title} was copied to the clipboard.")
+        self._session.say("info", f"Copied {item.title} to the clipboard.")
 
 
 def _suffix_of_filter(item: Exportable, name_filter: str) -> str:
@@ -238,7 +238,7 @@ def _text(item: Exportable) -> str:
 
 
 def _nothing_to_save(item: Exportable) -> ExportError:
-    return ExportError(f"There is no {item.title} to save yet.")
+    return ExportError(f"Nothing to save yet ({item.title}).")
 
 
 def png(image: QImage) -> bytes:

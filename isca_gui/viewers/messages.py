@@ -53,7 +53,7 @@ class MessagesViewer(QWidget):
         self.list = _list()
         self.details = QPlainTextEdit()
         self.details.setReadOnly(True)
-        self.details.setAccessibleName("Details of the message")
+        self.details.setAccessibleName("Message details")
         self.details.setToolTip("Everything known about the selected message.")
         self.copy_button = QPushButton("Copy")
         self.copy_button.setAccessibleName("Copy the message")

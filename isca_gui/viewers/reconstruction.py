@@ -133,7 +133,7 @@ class ReconstructionViewer(Viewer):
             canvas.set_caption(name)
             canvas.menu = partial(self._pane_menu, name)
         first.view.cursor_changed.connect(self._on_cursor_changed)
-        self.bars = {name: ColourBar(f"Scale of {name}", self) for name in PANES[2:]}
+        self.bars = {name: ColourBar(f"{name} scale", self) for name in PANES[2:]}
         self.bars["Difference"].set_scale(
             layers.DIVERGING["Blue – white – red"], -64, 64, "{:+.0f}"
         )

@@ -51,7 +51,7 @@ _REPLACE_WARNING = (
 _LONGEST_NAME = 28
 
 _LOOK = "Choose the folder that holds the files now, or one above it."
-_WITHOUT = "Open what is left. The project file does not change until you save it."
+_WITHOUT = "Open the rest of the project. The project file does not change until you save it."
 _CANCEL = "Do not open the project."
 
 

@@ -119,7 +119,7 @@ class StepPanel(QFrame):
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
 
     def set_state(self, state: str, words: str = "") -> None:
-        """Show a state as mark and text, such as "● 37 %"."""
+        """Show a state as mark and text, such as "● 37%"."""
         self.state = state
         self.state_label.setText(f"{_MARKS[state]} {words or state}")
         self.state_label.setToolTip(_SENTENCES[state])
@@ -326,4 +326,4 @@ def progress_text(jobs: JobRunner, name: JobName) -> str:
     job = jobs.job(name)
     if job is None or job.share is None:
         return "working"
-    return f"{100 * job.share:.0f} %"
+    return f"{job.share:.0%}"

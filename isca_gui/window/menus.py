@@ -30,13 +30,15 @@ _RECENT = "&Recent projects"
 _SAVE_AS = "Save the project under a new name."
 _COPY = "Save a copy elsewhere, with all its files. You continue to work on this project."
 _PACK = "Save a copy as a single file, to send or archive. You continue to work on this project."
-_PAPER = "Run the experiments of the paper on the reference and write a report. Takes some minutes."
+_PAPER = "Run the paper's experiments on the reference and write a report. Takes a few minutes."
 _QUICK = "Run the experiments on a smaller picture with fewer levels. Takes about a minute."
 _COMMAND = "Copy this recognition as an isca classify command."
 _MODEL = "Save the model of the selected run."
 _VOTES = "Save the votes of all blocks as a table."
 _TOUR = "Walk through the program in five stops."
-_STOP = "Stop the current job. A training keeps its last complete epoch."
+_MYSTERY = "Distort the reference at random and guess how."
+_RESET = "Put all docks back in their original places."
+_STOP = "Stop the current job. Training keeps its last complete epoch."
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,7 @@ def table(window: Any) -> Iterator[Command | str]:
     yield Command(
         VIEW, "&Full screen", "F11", "Enter or leave full screen.", window.toggle_full_screen
     )
-    yield Command(VIEW, "&Reset layout", "", "Move all docks back.", window.dock_manager.reset)
+    yield Command(VIEW, "&Reset layout", "", _RESET, window.dock_manager.reset)
     yield from _results_menu(window)
     yield from _help_menu(window)
 
@@ -95,7 +97,7 @@ def _run_menu(window: Any) -> tuple[Command | str, ...]:
         Command(RUN, "&Generate dataset", "Ctrl+G", "Make the distorted pictures.", generate),
         Command(RUN, "&Train", "Ctrl+T", "Train a model on the dataset.", train),
         Command(RUN, "&Recognise pictures…", "Ctrl+R", "Choose test pictures.", panel.choose),
-        Command(RUN, "&Mystery picture", "Ctrl+M", "Guess a random distortion.", panel.mystery),
+        Command(RUN, "&Mystery picture", "Ctrl+M", _MYSTERY, panel.mystery),
         RUN,
         Command(RUN, "&Stop", "Esc", _STOP, window.menu_actions.stop),
     )
@@ -183,7 +185,7 @@ def _add_undo(window: Any, menu: QMenu) -> list[tuple[str, str]]:
     menu.addAction(redo)
     return [
         ("Ctrl+Z", "Undo a change to the dataset or training settings."),
-        ("Ctrl+Shift+Z", "Redo it."),
+        ("Ctrl+Shift+Z", "Redo the change that was undone."),
     ]
 
 

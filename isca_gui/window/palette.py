@@ -29,7 +29,7 @@ _SIZE = QSize(520, 360)
 _MOVES = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -10, Qt.Key.Key_PageDown: 10}
 # The role under which an item keeps the index of its action.
 _INDEX = Qt.ItemDataRole.UserRole
-_HINT = "Type part of an action's name. ↑ ↓ select, Enter runs it, Esc closes."
+_HINT = "Type part of an action's name. ↑ ↓ to select, Enter to run, Esc to close."
 
 
 class Palette(QDialog):

@@ -56,7 +56,7 @@ class StatusBar(QStatusBar):
         self.zoom_label.setToolTip("Screen pixels per picture pixel.")
         self.bar = SteadyBar()
         self.bar.setFixedSize(110, 12)
-        self.bar.setAccessibleName("Progress of the job")
+        self.bar.setAccessibleName("Job progress")
         self.stop_button = QToolButton()
         self.stop_button.setText("×")
         describe(self.stop_button, "Stop the job", _STOP)
@@ -84,7 +84,7 @@ class StatusBar(QStatusBar):
         # When the pointer leaves a picture, the same zoom arrives again and is no longer shown.
         shown = bool(self.pixel_label.text()) or zoom != self._last_zoom
         self._last_zoom = zoom
-        self.zoom_label.setText(f"{100 * zoom:.0f} %" if shown else "")
+        self.zoom_label.setText(f"{zoom:.0%}" if shown else "")
 
     def refresh(self) -> None:
         """Show the current job."""

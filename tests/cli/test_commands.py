@@ -147,7 +147,7 @@ WRONG = [
     (
         ["dataset", "picture.png", "-o", "d", "--kinds", "fog"],
         2,
-        "unknown distortion 'fog'; there are contrast",
+        "unknown distortion 'fog'; choose from contrast",
     ),
     (["dataset", "picture.png", "-o", "d", "--kinds", "blur+blur"], 2, "two different parts"),
     (

@@ -291,7 +291,7 @@ def test_resuming_may_replace_the_model_itself(data: Path, isca: Callable[..., D
     [
         (["--eta", "0.2"], "other settings (eta)"),
         (["--solver", "direct"], "other settings (solver"),
-        (["--method", "pca"], "pca has no epochs to go on with"),
+        (["--method", "pca"], "pca has no epochs to continue"),
         ([], "has already run 2 epochs; ask for more"),
         (["--epochs", "1"], "has already run 2 epochs; ask for more"),
     ],
@@ -423,7 +423,7 @@ def test_a_model_that_came_while_it_trained_stays(
     assert load_model("m-3.isca").state.epoch == 1
     assert Path("m.isca").read_text(encoding="utf-8") == "another's"
     done = isca("train", data, "-o", "m.isca", "--epochs", "1", "--overwrite")
-    assert (done.code, done.err.count("meanwhile")) == (0, 0)
+    assert (done.code, done.err.count("in the meantime")) == (0, 0)
     assert load_model("m.isca").state.epoch == 1
 
 

@@ -126,7 +126,7 @@ def shipped() -> Classifier:
     """Return the classifier that comes with the program."""
     path = resources.find(FILE)
     if path is None:
-        raise ForestError(f"The file '{FILE}' of this program is missing. Install it again.")
+        raise ForestError(f"The file '{FILE}' of this program is missing. Reinstall the program.")
     return read(path)
 
 
@@ -150,9 +150,9 @@ def read(path: Path) -> Classifier:
             order=forest_from(arrays, "order", count + 2),
         )
     except (*_UNREADABLE, ForestError) as error:
-        raise ForestError(f"'{path}' is not a sound classifier ({error}).") from error
+        raise ForestError(f"'{path}' is not a valid classifier ({error}).") from error
     if not _is_sound(found):
-        raise ForestError(f"'{path}' is not a sound classifier (its outputs do not fit).")
+        raise ForestError(f"'{path}' is not a valid classifier (its outputs do not fit).")
     return found
 
 

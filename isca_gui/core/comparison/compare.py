@@ -302,9 +302,9 @@ def _parts(pair: Pair) -> list[Pair]:
 def _recoloured(pair: Pair, maps: BlockMaps, colour: float) -> Comparison:
     """Return the answer where the colours were changed and the luma hardly."""
     said = (
-        "Not recognised: mainly the colours were changed "
+        "Not recognised: the change is mainly in the colours "
         f"(Cb and Cr by MSE {level_text(colour)}, the luma by MSE {level_text(pair.mse)}). "
-        "Only changes of the luma have names so far."
+        "Only changes to the luma can be named so far."
     )
     return replace(
         _unrelated(pair, maps, similarity_of(pair)),
@@ -447,14 +447,14 @@ def _sentence(pair: Pair, judgement: Judgement | None, answers: tuple[RegionAnsw
     if judgement is None:
         if pair.was_colour:
             return "The same picture in grey: the luma is the same, the colours are gone."
-        return "The same picture." if pair.mse else "The same picture, pixel by pixel."
+        return "The same picture." if pair.mse else "The same picture, pixel for pixel."
     said = sentence(judgement, pair.mse)
     if not answers:
         return said
     share = sum(answer.region.share for answer in answers)
     where = answers[0].where
     if len(answers) == 1:
-        return f"{said} Only in a part of the picture: {share:.0%}, {where}."
+        return f"{said} Only in part of the picture: {share:.0%}, {where}."
     count = len(answers)
     return f"{said} Only in {count} parts of the picture, {share:.0%} of it, mostly {where}."
 

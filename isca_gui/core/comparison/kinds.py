@@ -33,7 +33,7 @@ TABLE = (
     Kind("blur", FILTER, "Blur"),
     Kind("motion-blur", FILTER, "Motion blur"),
     Kind("sharpening", FILTER, "Sharpening"),
-    Kind("resampling", FILTER, "Made smaller and back"),
+    Kind("resampling", FILTER, "Scaled down and back up"),
     Kind("median", FILTER, "Median filter"),
     Kind("gaussian-noise", NOISE, "Gaussian noise"),
     Kind("impulse", NOISE, "Impulse noise"),
@@ -45,7 +45,7 @@ TABLE = (
     Kind("avif", COMPRESSION, "AVIF"),
     Kind("heic", COMPRESSION, "HEIC"),
     Kind("jpeg-xl", COMPRESSION, "JPEG XL"),
-    Kind(OTHER_COMPRESSION, COMPRESSION, "Another lossy compression"),
+    Kind(OTHER_COMPRESSION, COMPRESSION, "Other lossy compression"),
 )
 KINDS = {kind.name: kind for kind in TABLE}
 
@@ -107,7 +107,7 @@ def _sharpening(found: Mapping[str, float]) -> str:
 
 
 def _resampling(found: Mapping[str, float]) -> str:
-    return f"Made smaller to about {found['scale']:.0%} and back"
+    return f"Scaled down to about {found['scale']:.0%} and back up"
 
 
 def _median(found: Mapping[str, float]) -> str:

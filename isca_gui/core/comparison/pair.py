@@ -98,8 +98,8 @@ def make_pair(reference: NDArray[Any], copy: NDArray[Any]) -> Pair:
         )
     if min(reference.shape[:2]) < SMALLEST_SIDE:
         raise ComparisonError(
-            f"pictures to compare have at least {SMALLEST_SIDE}×{SMALLEST_SIDE} pixels; these have "
-            f"{reference.shape[1]}×{reference.shape[0]}"
+            f"pictures to compare must have at least {SMALLEST_SIDE}×{SMALLEST_SIDE} pixels; "
+            f"these have {reference.shape[1]}×{reference.shape[0]}"
         )
     scaled = [np.asarray(each, np.float32) * np.float32(255) for each in (reference, copy)]
     if scaled[0].ndim != scaled[1].ndim:

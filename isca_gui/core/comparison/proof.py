@@ -120,7 +120,7 @@ def _made_again(
 
 def _prove_noise(kind: str, pair: Pair) -> Proof:
     correlated = noise.neighbour_correlation(pair)
-    sentence = "The errors of neighbouring pixels do not depend on each other."
+    sentence = "The errors of neighbouring pixels are independent of each other."
     sigma = noise.noise_sigma(pair)
     parameters = {"sigma": sigma}
     if kind == "impulse":

@@ -212,7 +212,7 @@ def sentence(judgement: Judgement, mse: float) -> str:
     elif judgement.order is not None:
         said = f"{words[0]}; then {_lower(words[1])}."
     else:
-        said = f"{words[0]} and {_lower(words[1])}; the order cannot be told."
+        said = f"{words[0]} and {_lower(words[1])}; the order cannot be determined."
     return f"{said} Probability {_rounded(judgement.probability)}{_runner_up(judgement)}."
 
 

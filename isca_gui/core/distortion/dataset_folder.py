@@ -110,7 +110,7 @@ def save(
         Whether to replace a dataset folder that exists; it is kept whole until then.
     """
     if form not in ("tiff", "png"):
-        raise DatasetError(f"a dataset is saved as tiff or png, not {form}")
+        raise DatasetError(f"a dataset can be saved as tiff or png, not as {form}")
     check_target(folder, overwrite=overwrite)
     if dataset.labels.count(ORIGINAL) > 1:
         # It could not be loaded again.
@@ -357,7 +357,7 @@ def _checked_number(value: Any) -> float:
     """Return an MSE or strength; raise ValueError if it is negative or not finite."""
     number = float(value)
     if not (math.isfinite(number) and number >= 0):
-        raise ValueError("MSE and strength are finite and not negative")
+        raise ValueError("MSE and strength must be finite and not negative")
     return number
 
 
@@ -424,7 +424,7 @@ def _row(line: dict[str, Any]) -> _Row:
     check_label(label)
     numbers = {column: _checked_number(line[column]) for column in COLUMNS[2:5] if line.get(column)}
     if any(numbers.get(column, 0) > HIGHEST_MSE for column in COLUMNS[2:4]):
-        raise ValueError(f"an MSE is at most {HIGHEST_MSE:g}")
+        raise ValueError(f"an MSE cannot exceed {HIGHEST_MSE:g}")
     seed = int(line.get("seed") or 0)
     check_seed(seed)
     return _Row(name, label, **numbers, seed=seed)

@@ -106,14 +106,14 @@ class Model:
         done = self.state.epoch
         if done >= (settings.resolved().epochs or 0):
             epochs = "1 epoch" if done == 1 else f"{done} epochs"
-            return f"it has already run {epochs}; ask for more epochs to go on"
+            return f"it has already run {epochs}; ask for more epochs to continue"
         return ""
 
     def training_mismatch(self, settings: TrainingSettings, *, same_dataset: bool) -> str:
         """Return why another training is not this one continued, or an empty text if it is."""
         for each in (self.settings, settings):
             if not each.iterative:
-                return f"{each.method} has no epochs to go on with"
+                return f"{each.method} has no epochs to continue"
         if not same_dataset:
             return "it was trained on another dataset"
         before = vars(self.settings)
@@ -124,7 +124,7 @@ class Model:
         if others:
             return f"it was trained with other settings ({', '.join(others)})"
         if self.end == CONVERGED and after["tolerance"] >= (self.settings.tolerance or 0.0):
-            return "it has converged; ask for a lower tolerance to go on"
+            return "it has converged; ask for a lower tolerance to continue"
         return ""
 
     # What rounding leaves may underflow to zero.

@@ -137,8 +137,8 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         ) from error
     except _Newer as error:
         raise ModelFileError(
-            f"'{name}' was written by a newer ISCA Studio "
-            f"(format {error}; this one knows up to {SCHEMA}). Update the program to open it."
+            f"'{name}' was written by a newer version of ISCA Studio (format {error}; this version "
+            f"reads formats up to {SCHEMA}). Update the program to open it."
         ) from error
     except (
         ValueError,
@@ -148,7 +148,7 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         OverflowError,
         RecursionError,
     ) as error:
-        fault = error if isinstance(error, Fault | SettingsError) else "its contents make no sense"
+        fault = error if isinstance(error, Fault | SettingsError) else "its contents are not valid"
         raise ModelFileError(
             f"'{name}' is not a valid model file ({fault}). "
             "Use another copy of it or train the model again."
@@ -231,11 +231,11 @@ def _check_tensors(specs: Mapping[str, _Spec], record: Record) -> None:
         raise Fault(f"a model of {settings.method} does not consist of {', '.join(sorted(specs))}")
     _check_shapes(specs, record)
     if _DESCRIPTORS in specs and specs[_DESCRIPTORS].kind != "F32":
-        raise Fault("its descriptors are not of float32")
+        raise Fault("its descriptors are not float32")
     if any(spec.kind == "F16" for name, spec in specs.items() if name != "pictures"):
-        raise Fault("something other than its pictures is of float16")
+        raise Fault("something other than its pictures is float16")
     if any(specs[name].kind != _PRECISIONS[settings.precision] for name in _STATE):
-        raise Fault(f"U, V and J are not of {settings.precision}")
+        raise Fault(f"U, V and J are not {settings.precision}")
 
 
 def _check_shapes(specs: Mapping[str, _Spec], record: Record) -> None:

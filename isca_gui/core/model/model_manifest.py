@@ -101,9 +101,9 @@ def read(manifest: str) -> Record:
     if json.dumps(document, separators=(",", ":")) != manifest:
         raise Fault("its manifest is not as this program writes it")
     if set(document) != {"program", "method", *(field.name for field in fields(Record))}:
-        raise Fault("its manifest lacks something or holds too much")
+        raise Fault("its manifest has missing or unknown fields")
     if not all(isinstance(document[name], list) for name in ("steps", "labels", "levels")):
-        raise Fault("its manifest lacks a list where one belongs")
+        raise Fault("its manifest has no list where one belongs")
     settings = TrainingSettings(**_typed(TrainingSettings, document["settings"]))
     grid = BlockGrid(**_typed(BlockGrid, document["grid"]))
     if document["method"] != settings.method or grid.side != settings.block:
@@ -127,7 +127,7 @@ def read(manifest: str) -> Record:
 
 def _check_record(record: Record) -> None:
     if record.end not in _ENDS:
-        raise Fault(f"a training cannot end as '{record.end}'")
+        raise Fault(f"training cannot end as '{record.end}'")
     if type(record.epoch) is not int or record.epoch > _MOST_EPOCHS:
         raise Fault("its epoch is not valid")
     is_number = type(record.objective) in (int, float)
@@ -172,7 +172,7 @@ def _typed(kind: type, document: dict[str, Any], leave: str = "") -> dict[str, A
     """Return a document, checked to have a value of the right type for each field and no other."""
     wanted = {field.name: field for field in fields(kind) if field.name != leave}
     if set(document) != set(wanted):
-        raise Fault(f"{kind.__name__} lacks something or holds too much")
+        raise Fault(f"{kind.__name__} has missing or unknown fields")
     for name, value in document.items():
         if not has_type(wanted[name], value):
             raise Fault(f"{name} of {kind.__name__} has a value of the wrong type")

@@ -92,7 +92,7 @@ def load(path: str | os.PathLike[str]) -> Snapshot:
     except OSError as error:
         reason: object = error.strerror or error
     except _DAMAGED as error:
-        reason = error if isinstance(error, Fault | SettingsError) else "its contents make no sense"
+        reason = error if isinstance(error, Fault | SettingsError) else "its contents are not valid"
     raise SnapshotError(f"Cannot read the interrupted training '{os.fspath(path)}': {reason}.")
 
 

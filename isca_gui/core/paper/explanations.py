@@ -186,7 +186,7 @@ def _convergence(findings: Findings) -> str:
     )
     return (
         "With ρ = η = 0.1, the published iteration keeps rotating its basis. Two correct "
-        "programs that round differently therefore diverge after some hundred steps and end with "
+        "programs that round differently therefore diverge after a few hundred steps and end with "
         "different bases, so the paper’s Table 1 shows one of many possible results of kernel "
         f"ISCA. Final SSIM distances, each in its own feature space: {distances}."
     )
@@ -195,7 +195,7 @@ def _convergence(findings: Findings) -> str:
 def _quick_run() -> str:
     return (
         "It used every second pixel, six levels and fewer epochs. Its numbers show that everything "
-        "works, not how good it is. To compare with the paper, run it without --quick."
+        "works, not how well. To compare with the paper, run it without --quick."
     )
 
 
@@ -204,7 +204,7 @@ def _by_key(findings: Findings, key: str) -> MethodResult:
 
 
 def _votes(votes: Sequence[Vote]) -> str:
-    return ", ".join(f"{vote.percent:.1f}\u202f%\u00a0{vote.letters}" for vote in votes)
+    return ", ".join(f"{vote.percent:.1f}%\u00a0{vote.letters}" for vote in votes)
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -212,4 +212,4 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f}\u202f%"
+    return f"{share:.1%}"

@@ -121,7 +121,7 @@ def _confusions(findings: Findings, which: str) -> Figure:
     matrices: dict[str, Confusion] = {
         method.title: getattr(method, which) for method in findings.methods
     }
-    notes = {title: f"{100 * matrix.accuracy:.1f} % correct" for title, matrix in matrices.items()}
+    notes = {title: f"{matrix.accuracy:.1%} correct" for title, matrix in matrices.items()}
     counts = {title: matrix.counts for title, matrix in matrices.items()}
     return figures.confusions(counts, findings.methods[0].published.classes, notes)
 

@@ -397,7 +397,7 @@ def _counts(score: Score) -> tuple[str, str]:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.1f}\u202f%"
+    return f"{share:.1%}"
 
 
 def _title(label: str) -> str:

@@ -193,8 +193,8 @@ def check_size(width: int, height: int, min_side: int) -> None:
     """Reject a picture by its declared size."""
     if width > MAX_SIDE or height > MAX_SIDE or width * height > MAX_PIXELS:
         raise ImageError(
-            f"it is {width}×{height}; at most {MAX_SIDE} pixels a side and "
-            f"{MAX_PIXELS // 1_000_000} megapixels are read. Crop it or make it smaller."
+            f"it is {width}×{height}; the limits are {MAX_SIDE} pixels a side and "
+            f"{MAX_PIXELS // 1_000_000} megapixels. Crop it or make it smaller."
         )
     if width < min_side or height < min_side:
         raise ImageError(
@@ -504,7 +504,7 @@ def _check_page(page: Any) -> None:
     if page.axes not in ("YX", "YXS", "SYX") or page.samplesperpixel > 4:
         raise ImageError(
             f"its layout {page.axes} {page.shape} is not a single grey or RGB picture. "
-            "Save one picture of it as a file of its own."
+            "Save one of its pictures as a separate file."
         )
     if page.photometric not in _COLOUR_SAMPLES:
         raise ImageError("its colour model is not supported. Save it again as RGB or grey.")

@@ -187,7 +187,7 @@ def read(text: str, place: Path) -> Project:
         raise Fault("it is not a project document")
     schema = document.get("schema")
     if type(schema) is not int or schema < 1:
-        raise Fault("the number of its format is missing")
+        raise Fault("its format number is missing")
     if schema > SCHEMA:
         raise NewerFormat(str(schema))
     for step in range(schema, SCHEMA):
@@ -389,7 +389,7 @@ def _check_file_name(name: str) -> None:
     parts = PurePosixPath(name).parts
     is_inside = "/".join(parts) == name and not any(part.startswith(".") for part in parts)
     if not parts or not is_inside or re.search(r'[\x00-\x1f\\:*?"<>|\ud800-\udfff]', name):
-        raise Fault("the name of a file is not valid")
+        raise Fault("a file name is not valid")
 
 
 def stored_files(project: Project) -> list[Stored]:

@@ -123,4 +123,6 @@ def _check_entry(entry: zipfile.ZipInfo, folder: str) -> None:
     is_encrypted = bool(entry.flag_bits & 1)
     is_file = stat.S_IFMT(entry.external_attr >> 16) in (0, stat.S_IFREG)
     if is_compressed or is_encrypted or not is_file:
-        raise Fault("another program has packed it; unpack it there and open the project inside")
+        raise Fault(
+            "it was packed by another program; unpack it with that and open the project inside"
+        )

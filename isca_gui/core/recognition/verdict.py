@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RULES = {
-    "evidence": "original only if nearly all blocks say so, else the kind with most damaged blocks",
-    "majority": "the class with most blocks, as in the paper; undecided if more blocks are",
+    "evidence": "original only if nearly all blocks say so, else the most frequent damage",
+    "majority": "the class with the most blocks, as in the paper; undecided if more blocks are",
 }
 # The evidence rule calls a picture original if at least this share of its blocks is.
 NEARLY_ALL = 0.98
@@ -264,7 +264,7 @@ def _undecided_sentence(shares: Mapping[str, float]) -> str:
     damage = _without(shares, ORIGINAL, UNDECIDED_LABEL)
     if tied > max(damage.values(), default=0.0):
         return f"Undecided: {tied:.0%} of the blocks are equally close to two or more kinds."
-    return "Undecided: two or more kinds have the same, largest share of the blocks."
+    return "Undecided: two or more kinds tie for the largest share of the blocks."
 
 
 def _mixture_sentence(parts: tuple[str, ...], shares: Mapping[str, float]) -> str:

@@ -87,7 +87,7 @@ def _legend(recognition: Recognition, unit: int, font: Font) -> Image.Image:
     swatch_height = round(1.6 * unit)
     # The two letters of a mixture fit in.
     swatch_width = round(2.6 * unit)
-    share_width = font.getlength("100.0 %")
+    share_width = font.getlength("100.0%")
     width = round(unit + swatch_width + unit / 2 + widest + unit + share_width + unit)
     image = Image.new("RGB", (width, round(line_height * (len(labels) + 1))), _PAPER)
     pen = ImageDraw.Draw(image)
@@ -101,7 +101,7 @@ def _legend(recognition: Recognition, unit: int, font: Font) -> Image.Image:
         ink = _INK if share > 0 else _FAINT
         middle = y + swatch_height / 2
         pen.text((unit + swatch_width + unit / 2, middle), text, ink, font, anchor="lm")
-        pen.text((width - unit, middle), f"{100 * share:.1f} %", ink, font, anchor="rm")
+        pen.text((width - unit, middle), f"{share:.1%}", ink, font, anchor="rm")
     return image
 
 

@@ -143,7 +143,7 @@ class Direct:
         if not (np.isfinite(objective) and np.isfinite(gradient)):
             advice = "Scale the data down"
             if self._u.dtype == np.float32:
-                advice = "Use float64, as precision or as type of the data"
+                advice = "Use float64 as the precision, or as the type of the data"
             raise SolverError(f"The training diverged in iteration {epoch}. {advice}.")
         unit = np.swapaxes(self._u, 1, 2) @ self._u
         unit -= np.eye(self._settings.components, dtype=unit.dtype)

@@ -116,7 +116,7 @@ def mercer(
     parts = []
     for low, high in ranges(len(blocks), _FEW):
         if stop is not None and stop[0]:
-            raise Cancelled("Stopped while kernels were prepared.")
+            raise Cancelled("Stopped while kernels were being prepared.")
         parts.append(_mercer(blocks[low:high], settings, least))
     width = max(part.eigenvalues.shape[1] for part in parts)
     eigenvalues = np.zeros((len(blocks), width), dtype)

@@ -187,7 +187,7 @@ def linear_problem(
         pieces.append(whole[cut.low : cut.high])
         pieces[-1][:] = cut.coordinates()
         if (yield Progress(index, len(kept))):
-            raise Cancelled("Stopped while blocks were cut.")
+            raise Cancelled("Stopped while blocks were being cut.")
     return Problem(pieces, ssim.constant(grid.pixels), uncached=cuts[count:])
 
 
@@ -227,7 +227,7 @@ def kernel_problem(
         # Widened coordinates are copies; the narrow ones are freed one by one.
         ordered[index] = rest
         if (yield Progress(index, len(ordered))):
-            raise Cancelled("Stopped while kernels were put together.")
+            raise Cancelled("Stopped while kernels were being put together.")
     return Problem(pieces, ssim.constant(grid.pixels), rest)
 
 

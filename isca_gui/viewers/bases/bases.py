@@ -128,7 +128,7 @@ class BasesViewer(Viewer):
         self._grid = QGridLayout(self._grid_box)
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(4)
-        self.bars = {row: ColourBar(f"Scale of {row}", self._grid_box) for row in ROWS}
+        self.bars = {row: ColourBar(f"{row} scale", self._grid_box) for row in ROWS}
         self.hints = QLabel(self)
         self.hints.setWordWrap(True)
         self.readout = SteadyLabel(self)

@@ -87,10 +87,10 @@ def hints(model: Model) -> str:
         )
     difference = float(np.abs(u - v).mean())
     share = difference / max(float(np.abs(v).mean()), 1e-12)
-    advice = "they do" if share < 0.1 else "train longer"
+    comment = "and they do" if share < 0.1 else "but do not yet; train longer"
     return (
-        f"U and V should look alike: their mean difference is {difference:.2g}, {share:.0%} of V's "
-        f"mean magnitude ({advice}).  "
+        f"U and V should look alike, {comment}. Their mean difference is {difference:.2g}, "
+        f"{share:.0%} of V's mean magnitude. "
         "J accumulates their differences and shows edges: mean magnitude "
         f"{np.abs(j).mean():.2g}."
     )

@@ -60,7 +60,8 @@ class PictureCanvas(QWidget):
         self.view = view or PictureView(self)
         self.setAccessibleName(name)
         self.setToolTip(
-            f"{name}. Wheel: zoom at the pointer. Drag: move. F: fit, 1: 1:1, 2: 2:1. "
+            f"{name}. Wheel: zoom at the pointer. Drag: move. "
+            "Keys: F fits, 1 and 2 zoom to 100% and 200%. "
             "Arrow keys move the picture, Shift+arrow keys move the cursor."
         )
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

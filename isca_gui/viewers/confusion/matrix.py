@@ -259,7 +259,7 @@ class ConfusionMatrix(QWidget):
             closest = f" Closest: {predicted}." if count else ""
             return (
                 "The original is the only picture of its kind, so it cannot be recognised when it "
-                f"is left out. This row is no error and is not counted.{closest}"
+                f"is left out. This row is not an error and is not counted.{closest}"
             )
         if row == column:
             return f"{actual}: {count} of {total} pictures were recognised."

@@ -131,7 +131,7 @@ class ConvergenceViewer(Viewer):
         layout.addLayout(below)
 
     def _make_plot(self) -> None:
-        self.plot = make_plot("Convergence of the trainings", self, "value", "epoch", log=True)
+        self.plot = make_plot("Convergence of the runs", self, "value", "epoch", log=True)
         self.plot.setLogMode(y=True)
         self.plot.setMouseEnabled(True, True)
         # Automatic ranges would lay the axes out again with every epoch.
@@ -166,7 +166,7 @@ class ConvergenceViewer(Viewer):
         row.addWidget(self.fit_button)
         items = (
             exportable_plot("convergence", self.plot.plotItem),
-            Exportable("convergence", "table of the figures", table=self.rows),
+            Exportable("convergence", "table of figures", table=self.rows),
         )
         row.addWidget(self.exporter.button(*items))
         add_menu(self.plot, lambda: self.exporter.menu(*items))

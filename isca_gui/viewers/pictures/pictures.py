@@ -201,7 +201,7 @@ class PicturesViewer(Viewer):
         for pane in self.panes.panes:
             pane.menu = partial(self._pane_menu, pane)
         self.left.view.cursor_changed.connect(self._on_cursor_changed)
-        self.bar = ColourBar("Scale of the map", self)
+        self.bar = ColourBar("Map scale", self)
         panes = QHBoxLayout()
         panes.addWidget(self.panes, 1)
         panes.addWidget(self.bar)
@@ -250,7 +250,7 @@ class PicturesViewer(Viewer):
         """Return what can be saved and copied."""
         return (
             Exportable("pictures", "large pictures", image=self.panes.composed),
-            Exportable("dataset", "table of the dataset", table=self.rows),
+            Exportable("dataset", "dataset table", table=self.rows),
             Exportable("dataset", "command that makes the dataset", text=self.command),
         )
 
@@ -379,7 +379,7 @@ class PicturesViewer(Viewer):
             parts.append(f"{len(self._chosen)} chosen, only the first {MAX_COMPARED} are shown")
         if self.session.dataset_stale:
             parts.append(
-                "made from another reference or with other settings than those on the left"
+                "made from another reference, or with settings other than those on the left"
             )
         return "  ·  ".join(parts)
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 RANDOM = "random"
 # Title, tooltip, and whether higher (1) or lower (−1) is better, or neither (0).
 COLUMNS = (
-    ("Run", "Name of the run", 0),
+    ("Run", "Run name", 0),
     ("Method", "How the bases of the blocks are learned", 0),
     ("Settings", "What differs from the published settings", 0),
     (run_tables.LEAVE_ONE_OUT,
@@ -147,7 +147,7 @@ class ComparisonViewer(Viewer):
             if head is not None:
                 head.setToolTip(f"{tip}. {run_tables.SORT_TIP}")
         self.table.setAccessibleName("Comparison of all runs")
-        self.table.setToolTip("All runs; the best figure of each column is bold")
+        self.table.setToolTip("All runs, with the best figure of each column in bold")
         self.table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         run_tables.set_up_table(self.table, SETTINGS, self.mark_dirty)
         self.table.itemActivated.connect(self._on_activated)

@@ -81,7 +81,7 @@ def _accuracy(run: Run) -> float | None:
 
 
 _COLUMNS = (
-    _Column("No.", "Number of the run", lambda run: str(run.number), lambda run: run.number),
+    _Column("No.", "Run number", lambda run: str(run.number), lambda run: run.number),
     _Column("Name", "Double-click or press F2 to rename",
             lambda run: run.name, lambda run: run.name),
     _Column("Method", "How the bases of the blocks were learned",
@@ -306,7 +306,7 @@ class RunsViewer(Viewer):
         self.note = QLabel(self)
         row.addWidget(self.note)
         row.push()
-        self._table_item = Exportable("runs", "table of the runs", table=self.model.table)
+        self._table_item = Exportable("runs", "table of runs", table=self.model.table)
         row.addWidget(self.exporter.button(self._table_item))
         layout = QVBoxLayout(self.content)
         layout.setContentsMargins(6, 6, 6, 6)

@@ -31,7 +31,7 @@ class Legend(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAccessibleName("Share of the blocks per class")
+        self.setAccessibleName("Share of blocks per class")
         self.setToolTip("The share of blocks that vote for each class")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.shares: dict[str, float] = {}
@@ -145,5 +145,5 @@ def _draw_distance(painter: QPainter, box: QRectF, distance: float, bold: bool) 
 def percent(share: float) -> str:
     """Return a share as text; a small share is not rounded to nothing."""
     if 0 < share < 0.01:
-        return "< 1 %"
-    return f"{100 * share:.0f} %"
+        return "< 1%"
+    return f"{share:.0%}"

@@ -149,7 +149,7 @@ class VoteMapViewer(Viewer):
         # The zoom of a fitted picture changes with the size of the canvas.
         self.canvas.installEventFilter(self)
         self.canvas.menu = lambda: self.exporter.menu(*self.exportables())
-        self.bar = ColourBar("Scale of the map", self)
+        self.bar = ColourBar("Map scale", self)
         self.legend = Legend(self)
         self.details = BlockDetails(self)
         self.bottom = VerdictBox(self)
@@ -185,8 +185,8 @@ class VoteMapViewer(Viewer):
         self.maps[self.kind].setChecked(True)
         group.buttonClicked.connect(self._on_map_clicked)
         self.opacity = QSlider(Qt.Orientation.Horizontal, self)
-        self.opacity.setAccessibleName("Opacity of the map")
-        self.opacity.setToolTip("Opacity of the map; hold Space to see the picture alone")
+        self.opacity.setAccessibleName("Map opacity")
+        self.opacity.setToolTip("Map opacity; hold Space to see the picture alone")
         self.opacity.setRange(0, 100)
         self.opacity.setValue(_OPACITY)
         self.opacity.setFixedWidth(86)
@@ -207,7 +207,7 @@ class VoteMapViewer(Viewer):
         return (
             self._map_item(),
             Exportable("votes", "bar chart", image=self.legend.drawn, svg=self.legend.svg),
-            Exportable("votes", "table of the votes", table=self.legend.rows),
+            Exportable("votes", "table of votes", table=self.legend.rows),
             self._blocks_item(),
             self._verdict_item(),
         )
@@ -216,7 +216,7 @@ class VoteMapViewer(Viewer):
         return Exportable("vote map", "map", image=self.canvas.composed)
 
     def _blocks_item(self) -> Exportable:
-        return Exportable("blocks", "table of the blocks", table=self.block_rows)
+        return Exportable("blocks", "table of blocks", table=self.block_rows)
 
     def _verdict_item(self) -> Exportable:
         return Exportable("verdict", "verdict", text=self.verdict_text)

@@ -120,7 +120,7 @@ def test_a_sound_file_is_read(tmp_path: Path, row: np.ndarray) -> None:
 )
 def test_what_is_no_classifier(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "c.npz").write_bytes(data)
-    with pytest.raises(ForestError, match=r"c\.npz' is not a sound classifier"):
+    with pytest.raises(ForestError, match=r"c\.npz' is not a valid classifier"):
         classifier.read(tmp_path / "c.npz")
 
 

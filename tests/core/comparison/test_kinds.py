@@ -53,7 +53,7 @@ def test_names_and_families_are_the_documented_ones() -> None:
             {"amount": 0.81, "radius": 1.4},
             "Sharpening, amount about 0.81 at a radius of 1.4 pixels",
         ),
-        ("resampling", {"scale": 0.5}, "Made smaller to about 50% and back"),
+        ("resampling", {"scale": 0.5}, "Scaled down to about 50% and back up"),
         ("median", {"side": 5}, "Median filter, about 5×5 pixels"),
         ("gaussian-noise", {"sigma": 12.04}, "Gaussian noise, σ about 12 grey levels"),
         ("impulse", {"share": 0.0193}, "Impulse noise on about 1.93% of the pixels"),

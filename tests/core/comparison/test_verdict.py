@@ -65,7 +65,7 @@ def test_what_is_voted_and_proved_is_the_answer() -> None:
     said = sentence(found, BLURRED.mse)
     assert re.fullmatch(
         r"Blur, σ about 1\.5 pixels\. Making it again explains (all|99\.\d%) of the change\. "
-        r"Probability 0\.98; next: made smaller and back 0\.01\.",
+        r"Probability 0\.98; next: scaled down and back up 0\.01\.",
         said,
     )
 
@@ -95,7 +95,7 @@ def test_a_sure_compression_without_a_sure_member() -> None:
     assert (found.label, found.unlike) == ("other-compression", False)
     assert found.probability == pytest.approx(0.85)
     said = sentence(found, DARK_JPEG.mse)
-    assert said == ("Another lossy compression. Probability 0.85; next: none of these 0.10."), said
+    assert said == ("Other lossy compression. Probability 0.85; next: none of these 0.10."), said
 
 
 def test_too_weak_to_name() -> None:
@@ -137,7 +137,7 @@ def test_two_kinds_and_their_order(first: float, order: str | None, parts: tuple
     assert found.probability == pytest.approx(0.81 * 0.9)
     said = sentence(found, DARK_JPEG.mse)
     if order is None:
-        assert said.endswith("; the order cannot be told. Probability 0.73.")
+        assert said.endswith("; the order cannot be determined. Probability 0.73.")
     else:
         assert "; then " in said
     assert "JPEG, quality about 40" in said

@@ -738,7 +738,7 @@ def test_a_file_of_a_newer_format_says_so(whole: bytes, tmp_path: Path) -> None:
     header["novelty"] = header.pop("u")
     (tmp_path / "a.isca").write_bytes(together(header, manifest, body))
     with pytest.raises(
-        ModelFileError, match=r"newer ISCA Studio \(format 2; this one knows up to 1\)\. Update"
+        ModelFileError, match=r"\(format 2; this version reads formats up to 1\)\. Update"
     ):
         load_model(tmp_path / "a.isca")
 

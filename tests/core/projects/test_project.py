@@ -539,7 +539,7 @@ def changed(path: Path, change: Callable[[Any], object]) -> None:
     [
         (lambda d: d["runs"].append(d["runs"][0]), "twice"),
         (lambda d: d["runs"][0].update(model=None), "has no model"),
-        (lambda d: d["runs"][0]["model"].update(file="../x.isca"), "name of a file is not valid"),
+        (lambda d: d["runs"][0]["model"].update(file="../x.isca"), "a file name is not valid"),
         (lambda d: d["runs"][0]["model"].update(sha256="0"), "SHA-256"),
         (lambda d: d["runs"][0]["evaluation"]["confusion"].pop(), "does not match its classes"),
         (lambda d: d["runs"][0]["evaluation"]["verdicts"].pop(), "do not match each other"),

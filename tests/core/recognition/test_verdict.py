@@ -189,7 +189,7 @@ MIXED = {"original": 0.6, "blur": 0.24, "jpeg": 0.08}
         (
             HALVES,
             {},
-            "Undecided: two or more kinds have the same, largest share of the blocks.",
+            "Undecided: two or more kinds tie for the largest share of the blocks.",
         ),
         (
             MIXED,

@@ -1258,7 +1258,7 @@ def test_the_status_bar_shows_the_job_and_stops_it(qtbot: QtBot, with_dataset: S
     bar.show_pixel(3, 5, "0.412")
     bar.show_zoom(2.0)
     assert bar.pixel_label.text() == "x 5  y 3  0.412"
-    assert bar.zoom_label.text() == "200 %"
+    assert bar.zoom_label.text() == "200%"
 
 
 def test_the_button_stops_the_job_that_is_shown_and_no_other(

@@ -259,7 +259,7 @@ def test_a_training_under_way_is_autosaved_and_comes_back(
     other = open_window()
     other.recovery.look()
     qtbot.waitUntil(other.notice.isVisible)
-    assert "a training under way" in other.notice.label.text()
+    assert "training in progress" in other.notice.label.text()
     other.notice.buttons[0].click()
     rest(qtbot, other)
     (ended,) = other.session.runs
@@ -471,7 +471,7 @@ def test_a_file_that_was_saved_since_is_not_written_over(
     assert [each.number for each in window.session.runs] == [1]
     assert window.projects.path == ""
     assert window.projects.unsaved
-    assert any("was saved after this work" in each.text for each in window.session.messages)
+    assert any("was saved later than this work" in each.text for each in window.session.messages)
 
 
 def test_work_is_never_offered_as_that_of_another_project(

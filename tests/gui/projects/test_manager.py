@@ -753,7 +753,7 @@ def test_a_damaged_packed_project_is_reported_with_its_own_name(
     answer(QMessageBox.StandardButton.Discard)
     rest(qtbot, worked)
     assert errors(worked) == [
-        f"Cannot open project '{bad}': it is damaged. Take another copy of it."
+        f"Cannot open project '{bad}': it is damaged. Use another copy of it."
     ]
 
 

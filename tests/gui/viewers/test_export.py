@@ -91,7 +91,7 @@ def test_nothing_is_not_saved(
             before = len(studio.session.messages)
             work(item)
             (said,) = studio.session.messages[before:]
-            assert (said.level, said.text) == ("warning", f"There is no {item.title} to save yet.")
+            assert (said.level, said.text) == ("warning", f"Nothing to save yet ({item.title}).")
     studio.rest(qtbot)
     assert list(tmp_path.iterdir()) == []
 

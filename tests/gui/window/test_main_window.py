@@ -364,7 +364,7 @@ def test_a_picture_is_pasted(qtbot: QtBot, window: MainWindow) -> None:
     assert np.allclose(window.session.reference.picture, 0.114, atol=1e-4)
     for wide, high, why in (
         (4, 90, "smaller than one block"),
-        (16_400, 9, "at most 16384 pixels a side"),
+        (16_400, 9, "the limits are 16384 pixels a side"),
     ):
         QApplication.clipboard().setImage(QImage(wide, high, QImage.Format.Format_RGB32))
         action_of(window, "Ctrl+V").trigger()

@@ -182,7 +182,7 @@ def test_the_originals_row_is_no_error(qtbot: QtBot, trained: MainWindow) -> Non
     row = found.classes.index(ORIGINAL)
     assert [matrix.is_uncounted(each) for each in range(len(found.classes))].count(True) == 1
     for column in range(len(matrix.columns)):
-        assert "no error" in matrix.sentence(row, column)
+        assert "is not an error" in matrix.sentence(row, column)
     assert matrix.rows()[1 + row][-1] == ""
     centre = matrix.cell_rect(row, 2, matrix.sizeHint()).center().toPoint()
     colour = matrix.drawn().pixelColor(centre * 2 + QPoint(0, 15))
