@@ -147,7 +147,7 @@ def test_another_file_with_the_same_pixels(data: Path, isca: Callable[..., Done]
         picture.save("plain.tiff")
     done = isca("compare", data / "reference.png", "told.png", "lossless.webp", "plain.tiff")
     assert done.code == 0
-    assert done.out.count(": The same picture, pixel by pixel.\n") == 3
+    assert done.out.count(": The same picture, pixel for pixel.\n") == 3
 
 
 def test_csv(data: Path, isca: Callable[..., Done]) -> None:
@@ -337,11 +337,11 @@ def test_a_bad_file_comes_before_what_was_found(data: Path, isca: Callable[..., 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--fail-on", "fog"], "--fail-on: unknown 'fog'; there are luminance"),
+        (["--fail-on", "fog"], "--fail-on: unknown 'fog'; choose from luminance"),
         (["--fail-on", ""], "--fail-on: unknown ''"),
         (["--fail-on", "original"], "unknown 'original'"),
-        (["--min-probability", "1.5"], "--min-probability is between 0 and 1, not 1.5"),
-        (["--min-probability", "nan"], "--min-probability is between 0 and 1"),
+        (["--min-probability", "1.5"], "--min-probability must be between 0 and 1, not 1.5"),
+        (["--min-probability", "nan"], "--min-probability must be between 0 and 1"),
         (["--min-probability", "high"], "--min-probability"),
         (["--csv", "t.txt"], "must end in .csv"),
         (["-o", "t.pdf"], "must end in .html"),

@@ -47,6 +47,8 @@ _MOST_PARTS = 5
 _COVERED = 2.0
 # A region's rectangle with a shorter side shows too little.
 _SMALLEST_PART = 40
+# Less than this share of the blocks says nothing about the whole picture.
+_LITTLE = 0.02
 # Below this side an answer has to be this sure.
 _SMALL_PART = 64
 _SURE_IF_SMALL = 0.9
@@ -172,7 +174,7 @@ def compare(
     )
     if answers:
         return _answer(pair, maps, answers[0].judgement, answers)
-    if regions:
+    if regions and sum(region.share for region in regions) < _LITTLE:
         # The regions are too small to say what was done there, and the rest is untouched.
         return _answer(pair, maps, nothing_fits(pair.mse), ())
     return _answer(pair, maps, _judge_whole(pair, names), ())

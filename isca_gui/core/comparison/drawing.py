@@ -120,7 +120,7 @@ def save_made_again(path: str | os.PathLike[str], result: CopyResult) -> None:
     made = result.comparison.made_again
     if made is None:
         raise ImageError(
-            f"Cannot save '{path}': what was found in '{result.name}' cannot be repeated."
+            f"Cannot save '{path}': what was found in '{result.name}' cannot be made again."
         )
     _save(path, Image.fromarray(to_pixels(made / np.float32(255))))
 

@@ -22,11 +22,16 @@ if TYPE_CHECKING:
 _SPOT = 160
 MEDIAN_SIDES = (3, 5, 7, 9, 11)
 # The rest is small at the very scale only, so none between is left out.
-_SCALES = np.arange(0.1, 0.97, 0.01)
+_SCALES = np.arange(0.1, 0.97, 0.03)
+_FINER = np.arange(-0.06, 0.061, 0.01)
+# How a picture is made smaller and larger again.
 _RESAMPLING = (
-    int(Image.Resampling.BICUBIC),
-    int(Image.Resampling.LANCZOS),
-    int(Image.Resampling.BILINEAR),
+    (Image.Resampling.BICUBIC, Image.Resampling.BICUBIC),
+    (Image.Resampling.LANCZOS, Image.Resampling.LANCZOS),
+    (Image.Resampling.BILINEAR, Image.Resampling.BILINEAR),
+    (Image.Resampling.BOX, Image.Resampling.BICUBIC),
+    (Image.Resampling.BOX, Image.Resampling.NEAREST),
+    (Image.Resampling.NEAREST, Image.Resampling.NEAREST),
 )
 _FIT_SIDE = 768
 
@@ -160,21 +165,27 @@ def _moved(channel: Floats, length: float, angle: float) -> Floats:
 
 
 def _resampling(reference: Floats, copy: Floats) -> Fit:
-    """Try scales and filters: made smaller and back."""
-    best = (np.inf, 1.0, _RESAMPLING[0])
-    for method in _RESAMPLING:
-        for scale in _SCALES:
-            rest = _mean_square(copy - _resampled(reference, float(scale), method))
-            best = min(best, (rest, float(scale), method))
-    _, scale, method = best
-    return Fit({"scale": scale}, lambda channel: _resampled(channel, scale, method))
+    """Try scales and filters of scaling down and back up, then scales between the best two."""
+
+    def rest(scale: float, filters: int) -> tuple[float, float, int]:
+        made = _resampled(reference, scale, filters)
+        return _mean_square(copy - made), scale, filters
+
+    tried = [
+        rest(float(scale), filters) for filters in range(len(_RESAMPLING)) for scale in _SCALES
+    ]
+    _, coarse, filters = min(tried)
+    finer = [rest(float(coarse + step), filters) for step in _FINER if 0.05 < coarse + step < 1]
+    _, scale, filters = min(finer)
+    return Fit({"scale": scale}, lambda channel: _resampled(channel, scale, filters))
 
 
-def _resampled(channel: Floats, scale: float, method: int) -> Floats:
+def _resampled(channel: Floats, scale: float, filters: int) -> Floats:
     picture = Image.fromarray(channel)
     size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
-    smaller = picture.resize(size, Image.Resampling(method))
-    return np.asarray(smaller.resize(picture.size, Image.Resampling(method)), np.float32)
+    down, up = _RESAMPLING[filters]
+    smaller = picture.resize(size, down)
+    return np.asarray(smaller.resize(picture.size, up), np.float32)
 
 
 def _median(reference: Floats, copy: Floats) -> Fit:

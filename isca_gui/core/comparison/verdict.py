@@ -153,7 +153,8 @@ def _best_explained(label: str, pair: Pair) -> tuple[str, Proof]:
         return label, proof
     blur = prove(BLUR, pair)
     assert blur.explained is not None
-    if 1 - blur.explained < CLEARLY_BETTER * (1 - proof.explained):
+    better = 1 - blur.explained < CLEARLY_BETTER * (1 - proof.explained)
+    if better and blur.explained >= EXPLAINS_ALL:
         return BLUR, blur
     return label, proof
 

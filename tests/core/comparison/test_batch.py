@@ -130,7 +130,7 @@ def test_a_16_bit_png_is_read_as_fine_as_it_is(folder: Path) -> None:
         )
     )
     sentences = [result.comparison and result.comparison.sentence for result in found]
-    assert sentences == ["The same picture, pixel by pixel.", "The same picture."]
+    assert sentences == ["The same picture, pixel for pixel.", "The same picture."]
 
 
 def test_a_second_opinion(folder: Path) -> None:
