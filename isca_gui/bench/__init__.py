@@ -6,7 +6,7 @@ import os
 import platform
 from typing import TYPE_CHECKING
 
-from isca_gui.bench import comparison, datasets, memory, recognition, solvers, truth, window
+from isca_gui.bench import comparison, datasets, memory, recognition, solvers, window
 from isca_gui.core.progress import Progress
 
 if TYPE_CHECKING:
@@ -54,6 +54,9 @@ def measure(
     for index, part in enumerate(parts):
         yield Progress(index, len(parts), part)
         if part == TRUTH:
+            # It loads the encoders, whose memory must not be counted in the other measurements.
+            from isca_gui.bench import truth
+
             assert scenes is not None
             figures += yield from truth.measure(scenes, threads)
             continue

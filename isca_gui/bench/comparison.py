@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image
 
-from isca_gui.bench import damage
 from isca_gui.bench.figure import Figure, seconds
 from isca_gui.bench.memory import largest_resident
-from isca_gui.core.comparison.compare import compare
 from isca_gui.core.pictures import image, samples
 
 if TYPE_CHECKING:
@@ -56,6 +54,8 @@ def _one_pair(folder: Path, reference: Picture, threads: int | None) -> Iterator
 
 def _many_copies(folder: Path, reference: Picture, threads: int | None) -> Figure:
     first = _write(folder / "reference.png", reference)
+    from isca_gui.bench import damage
+
     kinds = damage.group(damage.KNOWN)
     copies = []
     for index in range(_COPIES):
@@ -83,6 +83,9 @@ def _large_pair(folder: Path, reference: Picture) -> Iterator[Figure]:
 def _beside_ssim(reference: Picture) -> Iterator[Figure]:
     """Time the comparison alone and scikit-image's SSIM of the same pair, in this process."""
     from skimage.metrics import structural_similarity
+
+    from isca_gui.bench import damage
+    from isca_gui.core.comparison.compare import compare
 
     copy = damage.coded(reference, "JPEG", quality=_QUALITY)
     pair = (reference / np.float32(255), copy / np.float32(255))

@@ -49,10 +49,10 @@ def test_figures_count_what_their_names_say() -> None:
     assert found["single kinds: family right (4 pictures)"] == 50
     assert found["single kinds: not recognised (4 pictures)"] == 25
     assert found["single kinds: called a mixture (4 pictures)"] == 25
-    assert found["blur: σ within 5 % (1 picture)"] == 100
+    assert found["blur: σ within 5% (1 picture)"] == 100
     assert found["severity: median error (4 pictures)"] == pytest.approx(2)
     far = replace(BLUR, said_parameters={"blur": {"sigma": 2.2}})
-    assert figures_of(BLUR, far)["blur: σ within 5 % (2 pictures)"] == 50
+    assert figures_of(BLUR, far)["blur: σ within 5% (2 pictures)"] == 50
 
 
 def test_spread_out_noises_are_one_kind_where_they_are_weak() -> None:
