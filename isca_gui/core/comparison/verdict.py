@@ -14,6 +14,7 @@ from isca_gui.core.comparison.kinds import (
     in_words,
 )
 from isca_gui.core.comparison.proof import Proof, prove
+from isca_gui.core.distortion.distortions import UNLIKE
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,7 +108,7 @@ def judge(pair: Pair, rows: NDArray[np.float32], classifier: Classifier) -> Judg
 def nothing_fits(mse: float) -> Judgement:
     """Return the answer that no kind fits, without asking the classifier."""
     return Judgement(
-        label=OTHER_COMPRESSION,
+        label=UNLIKE,
         parts=(),
         order=None,
         unlike=mse >= WEAK_MSE,
