@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # The least share of the change that a kind made again has to explain.
 LEAST_EXPLAINED = {TONE: 0.5, FILTER: 0.35}
 # The largest correlation of neighbouring errors that passes for noise.
-MOST_CORRELATED = 0.7
+MOST_CORRELATED = 0.6
 # The least mean log-likelihood of a coefficient on the lattice.
 LEAST_FIT = 0.05
 
