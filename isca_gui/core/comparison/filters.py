@@ -31,6 +31,7 @@ _RESAMPLING = (
     (Image.Resampling.BILINEAR, Image.Resampling.BILINEAR),
     (Image.Resampling.BOX, Image.Resampling.BICUBIC),
     (Image.Resampling.BOX, Image.Resampling.NEAREST),
+    (Image.Resampling.BILINEAR, Image.Resampling.NEAREST),
     (Image.Resampling.NEAREST, Image.Resampling.NEAREST),
 )
 _FIT_SIDE = 768
@@ -174,10 +175,26 @@ def _resampling(reference: Floats, copy: Floats) -> Fit:
     tried = [
         rest(float(scale), filters) for filters in range(len(_RESAMPLING)) for scale in _SCALES
     ]
+    exact = _repeated_scale(copy)
+    if exact is not None:
+        tried += [rest(exact, filters) for filters in range(len(_RESAMPLING))]
     _, coarse, filters = min(tried)
     finer = [rest(float(coarse + step), filters) for step in _FINER if 0.05 < coarse + step < 1]
     _, scale, filters = min(finer)
     return Fit({"scale": scale}, lambda channel: _resampled(channel, scale, filters))
+
+
+def _repeated_scale(copy: Floats) -> float | None:
+    """Return the scale at which pixels were repeated, or None where they were not.
+
+    Between pixels of the smaller picture whole columns are the same, so that counting the others
+    gives its width exactly.
+    """
+    columns = int(np.any(np.diff(copy, axis=1) != 0, axis=0).sum()) + 1
+    rows = int(np.any(np.diff(copy, axis=0) != 0, axis=1).sum()) + 1
+    scale = columns / copy.shape[1]
+    is_even = abs(scale - rows / copy.shape[0]) < 0.02
+    return scale if is_even and 0.05 < scale < 0.97 else None
 
 
 def _resampled(channel: Floats, scale: float, filters: int) -> Floats:

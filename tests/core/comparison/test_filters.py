@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from PIL import Image
 from scipy import ndimage
 
 from isca_gui.core.comparison import filters
@@ -14,6 +15,8 @@ from tests import copies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
 
 def pair_of(name: str, work: Callable[[np.ndarray], np.ndarray]) -> Pair:
@@ -114,3 +117,17 @@ def test_flat_and_small_pictures_have_some_filter(kind: str, shape: tuple[int, i
         found = filters.fit_filter(kind, Pair(flat, copy))
         assert np.isfinite(list(found.parameters.values())).all()
         assert found.make(flat).shape == shape
+
+
+@pytest.mark.parametrize("width", [61, 100, 211])
+def test_repeated_pixels_give_the_scale_exactly(width: int) -> None:
+    def repeated(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        picture = Image.fromarray(pixels)
+        size = (width, round(picture.height * width / picture.width))
+        smaller = picture.resize(size, Image.Resampling.NEAREST)
+        return np.asarray(smaller.resize(picture.size, Image.Resampling.NEAREST))
+
+    pair = pair_of("camera", repeated)
+    found = filters.fit_filter("resampling", pair)
+    assert found.parameters["scale"] == pytest.approx(width / pair.copy_luma.shape[1])
+    assert explained(pair, found.make(pair.reference_luma)) == pytest.approx(1)
