@@ -25,6 +25,7 @@ from scipy.interpolate import PchipInterpolator
 from isca_gui.core.comparison.classifier import NONE
 from isca_gui.core.comparison.kinds import COMPRESSION, FILTER, OTHER_COMPRESSION
 from isca_gui.core.comparison.pair import luma
+from isca_gui.core.distortion.distortions import LUMINANCE_TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,17 +50,6 @@ _SMALLER = (
 )
 _BACK = (Image.Resampling.BILINEAR, Image.Resampling.BICUBIC, Image.Resampling.LANCZOS)
 _PIXELATED = (Image.Resampling.NEAREST, Image.Resampling.BOX, Image.Resampling.BILINEAR)
-# Annex K of the JPEG standard: the luminance table of quality 50, in rows.
-_JPEG_TABLE = np.array([
-    16, 11, 10, 16, 24, 40, 51, 61,
-    12, 12, 14, 19, 26, 58, 60, 55,
-    14, 13, 16, 24, 40, 57, 69, 56,
-    14, 17, 22, 29, 51, 87, 80, 62,
-    18, 22, 37, 56, 68, 109, 103, 77,
-    24, 35, 55, 64, 81, 104, 113, 92,
-    49, 64, 78, 87, 103, 121, 120, 101,
-    72, 92, 95, 98, 112, 100, 103, 99,
-])  # fmt: skip
 # Thresholds of ordered dithering (Bayer).
 _BAYER = np.array([[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]]) / 16 - 0.47
 
@@ -362,7 +352,7 @@ def jpeg(picture: Picture, random: np.random.Generator) -> Damaged:
     """Save as JPEG, in an eighth of the cases with a table of its own (quality 0)."""
     if random.random() < 0.12:
         factor = _log_uniform(random, 0.08, 25)
-        table = np.clip(np.rint(_JPEG_TABLE * factor), 1, 255).astype(int).tolist()
+        table = np.clip(np.rint(LUMINANCE_TABLE * factor), 1, 255).astype(int).tolist()
         full = 0 if picture.ndim == 3 else -1
         return coded(picture, "JPEG", qtables=[table], subsampling=full), {"quality": 0}
     quality = int(random.integers(3, 98))

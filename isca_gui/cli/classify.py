@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
 import json
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from isca_gui.cli import arguments, printing, targets
 from isca_gui.core.recognition import answer_table
@@ -102,11 +100,11 @@ def run(args: argparse.Namespace) -> int:
     has_found = False
     with contextlib.closing(results), _writer(args) as write:
         for name, error in empty_folders:
-            _report_failure(write, name, error)
+            printing.report_failure(write, name, error)
         for result in results:
             if result.recognition is None:
                 has_failed = True
-                _report_failure(write, result.name, result.error or "")
+                printing.report_failure(write, result.name, result.error or "")
                 continue
             write(entry(result))
             for label, share in _hits(result.recognition.verdict, labels, args.min_share):
@@ -115,13 +113,6 @@ def run(args: argparse.Namespace) -> int:
     if has_failed:
         return FAILED
     return FOUND if has_found else 0
-
-
-def _report_failure(write: Callable[[dict[str, Any]], None], name: str, error: str) -> None:
-    # Most messages name the file already.
-    message = error if f"'{name}'" in error else f"{name}: {error}"
-    printing.print_message(f"isca: {message}")
-    write({"file": name, "error": error})
 
 
 def entry(result: FileResult) -> dict[str, Any]:
@@ -242,7 +233,7 @@ def _writer(args: argparse.Namespace) -> Iterator[Callable[[dict[str, Any]], Non
     with contextlib.ExitStack() as stack:
         table = stack.enter_context(files.replacing(args.csv)) if args.csv else None
         if table is not None:
-            _write_row(table, answer_table.COLUMNS)
+            printing.write_row(table, answer_table.COLUMNS)
         count = 0
 
         def write(fields: dict[str, Any]) -> None:
@@ -253,7 +244,7 @@ def _writer(args: argparse.Namespace) -> Iterator[Callable[[dict[str, Any]], Non
             elif "error" not in fields:
                 print(f"{fields['file']}: {fields['sentence']}", flush=True)
             if table is not None:
-                _write_row(table, answer_table.row(fields))
+                printing.write_row(table, answer_table.row(fields))
             count += 1
 
         if args.json:
@@ -268,9 +259,3 @@ def _writer(args: argparse.Namespace) -> Iterator[Callable[[dict[str, Any]], Non
         yield write
         if args.json:
             print("\n  ]\n}")
-
-
-def _write_row(stream: IO[bytes], cells: Any) -> None:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(cells)
-    stream.write(text.getvalue().encode("utf-8", "backslashreplace"))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
 import json
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from isca_gui.cli import arguments, printing, targets
 
@@ -101,13 +99,13 @@ def run(args: argparse.Namespace) -> int:
     kept: list[CopyResult] = []
     with contextlib.closing(results), _writer(args) as write:
         for name, error in faults:
-            _report_failure(write, name, error)
+            printing.report_failure(write, name, error)
         for result in results:
             if args.output:
                 kept.append(result)
             if result.comparison is None:
                 has_failed = True
-                _report_failure(write, result.name, result.error or "")
+                printing.report_failure(write, result.name, result.error or "")
                 continue
             write(batch.entry(result))
             for label in _hits(result, wanted, args.min_probability):
@@ -124,13 +122,6 @@ def run(args: argparse.Namespace) -> int:
     if has_failed:
         return FAILED
     return FOUND if has_found else 0
-
-
-def _report_failure(write: Callable[[dict[str, Any]], None], name: str, error: str) -> None:
-    # Most messages name the file already.
-    message = error if f"'{name}'" in error else f"{name}: {error}"
-    printing.print_message(f"isca: {message}")
-    write({"file": name, "error": error})
 
 
 def _copies(words: list[str]) -> tuple[list[str], list[tuple[str, str]]]:
@@ -231,7 +222,7 @@ def _writer(args: argparse.Namespace) -> Iterator[Callable[[dict[str, Any]], Non
     with contextlib.ExitStack() as stack:
         table = stack.enter_context(files.replacing(args.csv)) if args.csv else None
         if table is not None:
-            _write_row(table, batch.COLUMNS)
+            printing.write_row(table, batch.COLUMNS)
         count = 0
 
         def write(fields: dict[str, Any]) -> None:
@@ -242,7 +233,7 @@ def _writer(args: argparse.Namespace) -> Iterator[Callable[[dict[str, Any]], Non
             elif "error" not in fields or fields["error"] is None:
                 print(f"{fields['file']}: {fields['sentence']}{_opinion(fields)}", flush=True)
             if table is not None:
-                _write_row(table, batch.row(fields))
+                printing.write_row(table, batch.row(fields))
             count += 1
 
         if args.json:
@@ -259,9 +250,3 @@ def _opinion(fields: dict[str, Any]) -> str:
         return ""
     way = "agrees" if opinion["agrees"] else "disagrees"
     return f" ISCA, trained on the reference, {way}: {opinion['sentence']}"
-
-
-def _write_row(stream: IO[bytes], cells: Any) -> None:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(cells)
-    stream.write(text.getvalue().encode("utf-8", "backslashreplace"))
