@@ -6,7 +6,8 @@ Every scene is read several times. Each time it becomes references of several si
 these are damaged at random strengths, and the numbers of each change are collected. LightGBM then
 trains boosted trees, which are written as plain arrays. Two thirds of the scenes are fitted; the
 others are left for `isca bench truth SCENES`. The same scenes, seed and versions of the libraries
-give the same bytes.
+give the same bytes. Making the examples takes far longer than the training: `--examples FILE` keeps
+them.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from isca_gui.bench import damage, scenes
-from isca_gui.core.comparison.classifier import NONE, feature_row
+from isca_gui.core.comparison.classifier import NONE, feature_row, members_of
 from isca_gui.core.comparison.features import describe_change
-from isca_gui.core.comparison.kinds import KINDS, OTHER_COMPRESSION, family_of
+from isca_gui.core.comparison.kinds import FAMILIES, KINDS, family_of
 from isca_gui.core.comparison.pair import Pair
 from isca_gui.core.pictures.image import ImageError
 from isca_gui.core.storage import files
@@ -48,14 +49,17 @@ if TYPE_CHECKING:
 OUTPUT = Path(__file__).resolve().parent.parent / "resources" / "compare" / "classifier.npz"
 MIXTURE = "mixture"
 LABELS = (*KINDS, NONE)
-# The kinds of which a mixture can consist.
-PARTS = tuple(kind for kind in KINDS if kind != OTHER_COMPRESSION)
+# The kinds of which a mixture can consist, by family.
+PARTS = {family: members_of(family) for family in FAMILIES}
 
 # What is made of a scene in one round: copies of each kind, the share of the unseen damages, and
 # how often a mixture of two is tried.
 _COPIES = 2
 _UNSEEN_SHARE = 0.6
-_PAIRS = 38
+_PAIRS = 60
+# Mixtures are made of parts of this side at most: there are many of them, and large ones tell no
+# more about which two kinds there are.
+_PAIR_SIDE = 384
 _SAME_FAMILY_SHARE = 0.4
 # MSEs of single distortions, and of each of the two of a mixture.
 _SINGLE_MSE = (0.6, 5000.0)
@@ -162,7 +166,7 @@ def _mixtures(picture: Picture, random: np.random.Generator) -> Iterator[Example
         same_family = family_of(first.name) == family_of(second.name)
         if same_family and random.random() > _SAME_FAMILY_SHARE:
             continue
-        reference = scenes.random_reference(picture, random)
+        reference = scenes.random_reference(picture, random)[:_PAIR_SIDE, :_PAIR_SIDE]
         once = scenes.damaged_within(reference, first, random, *_PART_MSE)
         if once is None:
             continue
@@ -201,6 +205,31 @@ def training_set(
     )
 
 
+def write_examples(path: Path, made: TrainingSet) -> None:
+    """Keep the examples, so that a training can be repeated without making them again."""
+    parts = ["+".join(each) for each in made.parts]
+    arrays = {
+        "names": np.array(made.names),
+        "rows": made.rows,
+        "labels": np.array(made.labels),
+        "parts": np.array(parts),
+        "scene": made.scene,
+    }
+    write(path, arrays)
+
+
+def read_examples(path: Path) -> TrainingSet:
+    """Read examples that were kept."""
+    with np.load(path, allow_pickle=False) as file:
+        return TrainingSet(
+            names=tuple(str(name) for name in file["names"]),
+            rows=file["rows"],
+            labels=tuple(str(label) for label in file["labels"]),
+            parts=tuple(tuple(str(each).split("+")) for each in file["parts"]),
+            scene=file["scene"],
+        )
+
+
 # --- training -----------------------------------------------------------------------------------
 
 
@@ -223,7 +252,13 @@ def train(made: TrainingSet, trees: int, seed: int, threads: int | None) -> dict
     temperature = _temperature(made, trees, boost)
     forest = boost(made.rows[single], _kinds(made), trees, weights=_weights(made))
     mixture = boost(made.rows, made.is_mixture, 4 * trees // 3)
-    presence = [boost(made.rows, _has_part(made, kind), 2 * trees // 3) for kind in PARTS]
+    families = [boost(made.rows, _has_family(made, family), trees) for family in FAMILIES]
+    members = {
+        f"members.{family}": boost(
+            *_member_examples(made, family), 2 * trees // 3, outputs=len(PARTS[family])
+        )
+        for family in FAMILIES
+    }
     order = boost(*_order_examples(made), trees)
     return {
         "names": np.array(made.names),
@@ -231,7 +266,12 @@ def train(made: TrainingSet, trees: int, seed: int, threads: int | None) -> dict
         "temperature": np.array(temperature),
         **forest_arrays("kind", [forest], len(LABELS)),
         **forest_arrays("mixture", [mixture], 1),
-        **forest_arrays("presence", presence, len(PARTS)),
+        **forest_arrays("families", families, len(FAMILIES)),
+        **{
+            name: array
+            for family, (title, forest_of) in zip(FAMILIES, members.items(), strict=True)
+            for name, array in forest_arrays(title, [forest_of], len(PARTS[family])).items()
+        },
         **forest_arrays("order", [order], 1),
     }
 
@@ -243,14 +283,15 @@ def _boost(
     *,
     seed: int,
     threads: int,
+    outputs: int = len(LABELS),
     weights: NDArray[Any] | None = None,
 ) -> Any:
-    """Train one booster: of the kinds for whole numbers, of yes or no for booleans."""
+    """Train one booster: of several outputs for whole numbers, of yes or no for booleans."""
     import lightgbm
 
     parameters = {**_PARAMETERS, "seed": seed, "num_threads": threads, "objective": "binary"}
     if targets.dtype != np.bool_:
-        kinds = {"objective": "multiclass", "num_class": len(LABELS), "learning_rate": 0.08}
+        kinds = {"objective": "multiclass", "num_class": outputs, "learning_rate": 0.08}
         parameters.update(kinds)
     data = lightgbm.Dataset(rows, targets.astype(np.int32), weight=weights)
     return lightgbm.train(parameters, data, trees)
@@ -265,8 +306,21 @@ def _weights(made: TrainingSet) -> NDArray[np.float64]:
     return np.where(_kinds(made) == LABELS.index(NONE), _NONE_WEIGHT, 1.0)
 
 
-def _has_part(made: TrainingSet, kind: str) -> NDArray[np.bool_]:
-    return np.array([kind in parts for parts in made.parts])
+def _has_family(made: TrainingSet, family: str) -> NDArray[np.bool_]:
+    return np.array([any(kind in PARTS[family] for kind in parts) for parts in made.parts])
+
+
+def _member_examples(made: TrainingSet, family: str) -> tuple[Rows, NDArray[np.intp]]:
+    """Return all examples with one kind of a family, alone or in a mixture, and which it is."""
+    members = PARTS[family]
+    places = []
+    targets = []
+    for place, parts in enumerate(made.parts):
+        inside = [kind for kind in parts if kind in members]
+        if len(inside) == 1:
+            places.append(place)
+            targets.append(members.index(inside[0]))
+    return made.rows[places], np.array(targets)
 
 
 def _order_examples(made: TrainingSet) -> tuple[Rows, NDArray[np.bool_]]:
@@ -373,7 +427,7 @@ def write(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
 
 def _record(args: argparse.Namespace, fitted: Sequence[Scene]) -> NDArray[Any]:
     """Return what is needed to make the file again, as JSON."""
-    libraries = ("lightgbm", "numpy", "scipy", "pillow", "pillow-heif", "pillow-jxl-plugin")
+    libraries = ("lightgbm", "numpy", "scipy", "pillow", "pillow-heif", "pillow-jxl-plugin", "av")
     versions = {name: _version(name) for name in libraries}
     made = {
         "scenes": [scene.name for scene in fitted],
@@ -427,8 +481,25 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--processes", metavar="N", type=_positive, help="default: one for each core"
     )
+    parser.add_argument(
+        "--examples",
+        metavar="FILE",
+        type=Path,
+        help="keep the examples in this .npz file, or take them from it if it is there",
+    )
     parser.add_argument("--output", metavar="FILE", type=Path, default=OUTPUT)
     return parser
+
+
+def _examples(args: argparse.Namespace, fitted: Sequence[Scene]) -> TrainingSet:
+    """Return the examples that were kept, or make them and keep them where that is asked for."""
+    if args.examples is not None and args.examples.exists():
+        return read_examples(args.examples)
+    report = functools.partial(print, flush=True)
+    made = training_set(fitted, args.rounds, args.seed, args.processes, report)
+    if args.examples is not None:
+        write_examples(args.examples, made)
+    return made
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -441,7 +512,7 @@ def main(words: Sequence[str] | None = None) -> int:
         print(f"{each.name} is not trained: '{each.needs}' is not installed", file=sys.stderr)
     try:
         fitted = scenes.fitted(scenes.find_scenes(args.scenes))
-        made = training_set(fitted, args.rounds, args.seed, args.processes)
+        made = _examples(args, fitted)
         print(f"training on {len(made.rows)} changes, {len(made.names)} numbers each", flush=True)
         arrays = train(made, args.trees, args.seed, args.processes)
         arrays["made_from"] = _record(args, fitted)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isca_gui.core.comparison.kinds import KINDS
+from isca_gui.core.comparison.kinds import FAMILIES, KINDS, OTHER_COMPRESSION, family_of
 from isca_gui.core.comparison.trees import Forest, ForestError, forest_from
 from isca_gui.core.storage import resources
 
@@ -64,8 +64,10 @@ class Classifier:
         say.
     mixture
         Whether there are two distortions rather than one.
-    presence
-        For each kind of a mixture, whether it is one of the two.
+    families
+        For each family, whether there is a distortion of it, alone or in a mixture.
+    members
+        For each family, which of its kinds it is; in the order of `kinds`.
     order
         Which of two kinds came first.
     """
@@ -75,7 +77,8 @@ class Classifier:
     kind: Forest
     temperature: float
     mixture: Forest
-    presence: Forest
+    families: Forest
+    members: dict[str, Forest]
     order: Forest
 
     def row(self, features: Mapping[str, float]) -> NDArray[np.float32]:
@@ -87,21 +90,24 @@ class Classifier:
 
     def probabilities(self, row: NDArray[np.float32]) -> dict[str, float]:
         """Return the probability of each kind, and of `none`."""
-        scores = self.kind.scores(row)[0] / self.temperature
-        shares = np.exp(scores - scores.max())
-        shares /= shares.sum()
+        shares = _softmax(self.kind.scores(row)[0] / self.temperature)
         return {kind: float(share) for kind, share in zip(self.kinds, shares, strict=True)}
 
     def mixture_probability(self, row: NDArray[np.float32]) -> float:
         """Return the probability that there are two distortions."""
         return _sigmoid(float(self.mixture.scores(row)[0, 0]))
 
-    def presences(self, row: NDArray[np.float32]) -> dict[str, float]:
-        """Return for each kind the probability that it is part of a mixture."""
-        scores = self.presence.scores(row)[0]
+    def family_presences(self, row: NDArray[np.float32]) -> dict[str, float]:
+        """Return for each family the probability that a distortion of it is there."""
+        scores = self.families.scores(row)[0]
         return {
-            kind: _sigmoid(float(score)) for kind, score in zip(self.kinds, scores, strict=False)
+            family: _sigmoid(float(score)) for family, score in zip(FAMILIES, scores, strict=True)
         }
+
+    def member_shares(self, row: NDArray[np.float32], family: str) -> dict[str, float]:
+        """Return for each kind of a family that is there the probability that it is this one."""
+        shares = _softmax(self.members[family].scores(row)[0])
+        return {kind: float(share) for kind, share in zip(members_of(family), shares, strict=True)}
 
     def first_probability(self, row: NDArray[np.float32], first: str, second: str) -> float:
         """Return the probability that of two kinds `first` was done before `second`."""
@@ -115,6 +121,17 @@ def feature_row(features: Mapping[str, float], names: Sequence[str]) -> NDArray[
     """Return the named numbers as trees take them, all finite, shape (feature,)."""
     values = np.array([features[name] for name in names], dtype=np.float64)
     return np.clip(np.nan_to_num(values), -_LARGEST, _LARGEST).astype(np.float32)
+
+
+def members_of(family: str) -> tuple[str, ...]:
+    """Return the kinds of a family of which a mixture can consist."""
+    return tuple(kind for kind in KINDS if family_of(kind) == family and kind != OTHER_COMPRESSION)
+
+
+def _softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    shares = np.exp(scores - scores.max())
+    found: NDArray[np.float64] = shares / shares.sum()
+    return found
 
 
 def _sigmoid(score: float) -> float:
@@ -146,7 +163,10 @@ def read(path: Path) -> Classifier:
             kind=forest_from(arrays, "kind", count),
             temperature=temperature,
             mixture=forest_from(arrays, "mixture", count),
-            presence=forest_from(arrays, "presence", count),
+            families=forest_from(arrays, "families", count),
+            members={
+                family: forest_from(arrays, f"members.{family}", count) for family in FAMILIES
+            },
             order=forest_from(arrays, "order", count + 2),
         )
     except (*_UNREADABLE, ForestError) as error:
@@ -163,8 +183,8 @@ def _is_sound(found: Classifier) -> bool:
         and set(found.kinds[:-1]) <= KINDS.keys()
         and len(set(found.kinds)) == len(found.kinds)
         and found.kind.count == len(found.kinds)
-        # A mixture has two of the kinds that come first; the others are not looked for in one.
-        and 2 <= found.presence.count < len(found.kinds)
+        and found.families.count == len(FAMILIES)
+        and all(found.members[family].count == len(members_of(family)) for family in FAMILIES)
         and found.mixture.count == found.order.count == 1
         and 0 < found.temperature < np.inf
     )

@@ -467,9 +467,7 @@ def _made_again(
     """Return the picture that the answer would have given, where the answer can be made again."""
     if judgement is None:
         return pair.reference
-    if judgement.unlike or judgement.weak or len(judgement.proofs) != 1:
-        return None
-    make = judgement.proofs[0].make
+    make = judgement.make
     if make is None:
         return None
     made = make(pair.reference)

@@ -207,7 +207,7 @@ def _resampled(channel: Floats, scale: float, filters: int) -> Floats:
 
 def _median(reference: Floats, copy: Floats) -> Fit:
     # A spot is enough to tell the sizes apart, and large medians are slow.
-    spot = (slice(0, _SPOT), slice(0, _SPOT))
+    spot = _busiest_spot(np.square(copy - reference))
     rests = []
     for side in MEDIAN_SIDES:
         rests.append(_mean_square(copy[spot] - _median_filtered(reference[spot], side)))
@@ -216,6 +216,19 @@ def _median(reference: Floats, copy: Floats) -> Fit:
             break
     side = MEDIAN_SIDES[int(np.argmin(rests))]
     return Fit({"side": float(side)}, lambda channel: _median_filtered(channel, side))
+
+
+def _busiest_spot(change: Floats) -> tuple[slice, slice]:
+    """Return the square, of three by three spread over a picture, where most has changed."""
+    height, width = change.shape
+    tall = min(_SPOT, height)
+    wide = min(_SPOT, width)
+    spots = [
+        (slice(top, top + tall), slice(left, left + wide))
+        for top in np.linspace(0, height - tall, 3).astype(int)
+        for left in np.linspace(0, width - wide, 3).astype(int)
+    ]
+    return max(spots, key=lambda spot: float(change[spot].mean()))
 
 
 def _median_filtered(channel: Floats, side: int) -> Floats:

@@ -12,6 +12,7 @@ TONE = "tone"
 FILTER = "filter"
 NOISE = "noise"
 COMPRESSION = "compression"
+FAMILIES = (TONE, FILTER, NOISE, COMPRESSION)
 OTHER_COMPRESSION = "other-compression"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import ndimage
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,6 +19,8 @@ SIDE = 8
 ROUNDING = 1 / 12
 _LAGS = ((0, 1), (1, 0), (1, 1), (0, 2), (2, 0))
 _STRONG = 20.0
+# A sample that differs by so much was hit by an impulse; less is rounding.
+_HIT = 1.5
 
 
 def error_features(pair: Pair, toned: Floats, variance: Floats) -> dict[str, float]:
@@ -61,7 +64,7 @@ def noise_sigma(pair: Pair) -> float:
         change = copy - reference
         sigma = float(change.std())
         for _ in range(4):
-            clear = _unclipped(reference, sigma)
+            clear = unclipped(reference, sigma)
             sigma = float(np.sqrt(max(change[clear].var() - ROUNDING, 0)))
         found.append(sigma)
     return float(np.sqrt(np.mean(np.square(found))))
@@ -100,11 +103,26 @@ def impulse_share(pair: Pair) -> float:
     """Return the share of the samples that impulses have hit; of grey impulses, of the pixels."""
     shares = []
     for reference, copy in pair.channels:
-        hit = float(np.mean(np.abs(copy - reference) >= 1.5))
+        hit = float(np.mean(np.abs(copy - reference) >= _HIT))
         # A sample that was black or white already is hit without a trace every second time.
         unseen = float(np.mean((reference < 1) | (reference > 254))) / 2
         shares.append(hit / max(1 - unseen, 0.1))
     return float(np.mean(shares))
+
+
+def impulse_clustering(pair: Pair) -> float:
+    """Return how much likelier the neighbours of a changed pixel are changed than any pixel is.
+
+    Impulses hit pixels independently of each other, so that it is near 0.
+    """
+    hit = np.zeros(pair.change.shape, dtype=np.float32)
+    for reference, copy in pair.channels:
+        hit[np.abs(copy - reference) >= _HIT] = 1
+    inside = hit[1:-1, 1:-1] > 0
+    if not inside.any():
+        return 0.0
+    around = (ndimage.uniform_filter(hit, 3) * 9 - hit)[1:-1, 1:-1] / 8
+    return float(around[inside].mean() - hit.mean())
 
 
 def neighbour_correlation(pair: Pair) -> float:
@@ -120,7 +138,8 @@ def neighbour_correlation(pair: Pair) -> float:
     return max(across, down) / power
 
 
-def _unclipped(reference: Floats, sigma: float) -> Mask:
+def unclipped(reference: Floats, sigma: float) -> Mask:
+    """Return where noise of a standard deviation is hardly ever cut off at black or white."""
     for reach in (2.6, 1.5):
         clear = (reference > reach * sigma) & (reference < 255 - reach * sigma)
         if clear.sum() >= 200:

@@ -59,12 +59,18 @@ def local_variance(picture: Floats) -> Floats:
     return found
 
 
+def smooth_places(variance: Floats) -> NDArray[np.bool_]:
+    """Return where a picture is smooth, by its local variance."""
+    found: NDArray[np.bool_] = variance <= np.quantile(variance[::2, ::2], _SMOOTH_SHARE) + 0.05
+    return found
+
+
 def smooth_curve(reference: Floats, copy: Floats, variance: Floats) -> Curve:
     """Return the tone curve as smooth places of the reference show it.
 
     A filter changes little there, so this curve shows the tone alone where both have been changed.
     """
-    smooth = variance <= np.quantile(variance[::2, ::2], _SMOOTH_SHARE) + 0.05
+    smooth = smooth_places(variance)
     values = reference[smooth]
     copied = copy[smooth]
     bins = np.clip((values / 8).astype(np.intp), 0, _COARSE - 1)
@@ -162,6 +168,24 @@ def tone_parameters(kind: str, pair: Pair) -> dict[str, float]:
     if kind == "posterisation":
         return {"levels": float(max(_levels(copy) for _, copy in pair.channels))}
     return {}
+
+
+def curve_of_kind(kind: str, pair: Pair) -> Curve | None:
+    """Return the curve of a shift, a gain or a gamma, which is smoother than a measured one."""
+    parameters = tone_parameters(kind, pair)
+    if kind == "luminance":
+        curve = GREYS + parameters["shift"]
+    elif kind == "contrast":
+        measured, counts = _channel_curve(pair)
+        inner = np.where(_unclipped(measured, counts), counts, 0)
+        offset, gain = _line(measured, inner / max(inner.sum(), 1))
+        curve = offset + gain * GREYS
+    elif kind == "gamma":
+        curve = 255 * (GREYS / 255) ** parameters["gamma"]
+    else:
+        return None
+    found: Curve = np.clip(curve, 0, 255)
+    return found
 
 
 def _channel_curve(pair: Pair) -> tuple[Curve, NDArray[np.float64]]:

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isca_gui.core.comparison.classifier import NONE
 from isca_gui.core.comparison.kinds import (
     COMPRESSION,
     KINDS,
+    NOISE,
     OTHER_COMPRESSION,
+    TONE,
     family_of,
     in_words,
 )
-from isca_gui.core.comparison.proof import Proof, prove
+from isca_gui.core.comparison.proof import Proof, percent, prove, tone_share
+from isca_gui.core.comparison.stages import Stages, better_order, prove_two
 from isca_gui.core.distortion.distortions import UNLIKE
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     import numpy as np
     from numpy.typing import NDArray
 
     from isca_gui.core.comparison.classifier import Classifier
-    from isca_gui.core.comparison.pair import Pair
+    from isca_gui.core.comparison.pair import Floats, Pair
 
 # A change below this MSE that nothing is sure about is too weak to name.
 WEAK_MSE = 1.5
@@ -32,7 +37,7 @@ LEAST_FAMILY = 0.7
 # The least probability of a kind that is called the closest one.
 LEAST_CLOSE = 0.05
 # Two distortions are looked for above this probability; one that explains so much is no mixture.
-MIXTURE = 0.65
+MIXTURE = 0.5
 EXPLAINS_ALL = 0.97
 LEAST_PRESENCE = 0.3
 # A blur is sometimes taken for these. It is one where it leaves less than this share of the rest.
@@ -41,6 +46,10 @@ _LIKE_BLUR = ("resampling", "motion-blur", "median")
 CLEARLY_BETTER = 0.5
 # Which of two came first is told only when it is this sure.
 SURE_ORDER = 0.75
+# The least share of the change that is told of two made again.
+LEAST_TOLD = 0.5
+# The least share of the change that a change of tone explains beside another distortion.
+LEAST_TONE = 0.08
 # Words that have a capital letter inside a sentence as well.
 _NAMES = ("WebP", "Gaussian")
 
@@ -67,6 +76,8 @@ class Judgement:
         Probability of every kind, and of `none`.
     proofs
         One for each part.
+    together
+        Both parts of a mixture, in their order; None where there is but one.
     """
 
     label: str
@@ -77,11 +88,23 @@ class Judgement:
     probability: float
     probabilities: dict[str, float]
     proofs: tuple[Proof, ...]
+    together: Stages | None = None
 
     @property
     def explained(self) -> float | None:
         """Share of the change that the answer made again explains."""
+        if self.together is not None:
+            return self.together.explained
         return self.proofs[0].explained if len(self.proofs) == 1 else None
+
+    @property
+    def make(self) -> Callable[[Floats], Floats] | None:
+        """Makes the answer again on a picture; None where there is none or it cannot be made."""
+        if self.unlike or self.weak:
+            return None
+        if self.together is not None:
+            return self.together.make
+        return self.proofs[0].make
 
 
 def judge(pair: Pair, rows: NDArray[np.float32], classifier: Classifier) -> Judgement:
@@ -167,32 +190,62 @@ def _mixture(
     two: float,
 ) -> Judgement | None:
     """Return the two kinds that are there, or None if no second one is seen."""
-    present = _mean([classifier.presences(row) for row in rows])
-    ranked = sorted((kind for kind in present if kind in KINDS), key=lambda kind: -present[kind])
-    first, second = ranked[:2]
-    if present[second] < LEAST_PRESENCE:
+    families = _mean([classifier.family_presences(row) for row in rows])
+    chosen = sorted(families, key=lambda family: -families[family])[:2]
+    if families[chosen[1]] < LEAST_PRESENCE:
         return None
-    sure = sum(classifier.first_probability(row, first, second) for row in rows) / len(rows)
-    if sure < 0.5:
-        first, second = second, first
-        sure = 1 - sure
-    order = f"{first},{second}" if sure >= SURE_ORDER else None
-    proofs = tuple(_lenient(prove(kind, pair)) for kind in (first, second))
+    shares = {
+        family: _mean([classifier.member_shares(row, family) for row in rows]) for family in chosen
+    }
+    kinds = [max(shares[family], key=lambda kind: shares[family][kind]) for family in chosen]
+    sure = sum(classifier.first_probability(row, kinds[0], kinds[1]) for row in rows) / len(rows)
+    if _tone_is_slight(kinds, pair):
+        return None
+    stages, is_ordered = _ordered(kinds, sure, pair)
+    probabilities = {
+        kind: families[family] * share
+        for family in chosen
+        for kind, share in shares[family].items()
+    }
     return Judgement(
-        label=f"{first}+{second}",
-        parts=(first, second),
-        order=order,
+        label="+".join(stages.kinds),
+        parts=stages.kinds,
+        order=",".join(stages.kinds) if is_ordered else None,
         unlike=False,
         weak=False,
-        probability=two * min(present[first], present[second]) ** 0.5,
-        probabilities=present,
-        proofs=proofs,
+        probability=two * probabilities[kinds[0]] * probabilities[kinds[1]],
+        probabilities=probabilities,
+        proofs=stages.proofs,
+        together=stages,
     )
 
 
-def _lenient(proof: Proof) -> Proof:
-    """Return a proof without the share of the change: beside another kind it cannot explain all."""
-    return replace(proof, explained=None, sentence="")
+def _tone_is_slight(kinds: Sequence[str], pair: Pair) -> bool:
+    """Whether a change of tone beside noise explains next to nothing."""
+    if {family_of(kind) for kind in kinds} != {TONE, NOISE}:
+        return False
+    return tone_share(pair) < LEAST_TONE
+
+
+def _ordered(kinds: Sequence[str], sure: float, pair: Pair) -> tuple[Stages, bool]:
+    """Return two kinds in their order, and whether that order can be told.
+
+    Parameters
+    ----------
+    kinds
+        Two kinds.
+    sure
+        Probability that the first of them was done first.
+    pair
+        The two pictures.
+    """
+    forward = prove_two(kinds[0], kinds[1], pair)
+    backward = prove_two(kinds[1], kinds[0], pair)
+    better = better_order(forward, backward)
+    if better is not None:
+        return better, True
+    likelier = forward if sure >= 0.5 else backward
+    return likelier, max(sure, 1 - sure) >= SURE_ORDER
 
 
 def _mean(many: list[dict[str, float]]) -> dict[str, float]:
@@ -215,6 +268,9 @@ def sentence(judgement: Judgement, mse: float) -> str:
         said = f"{words[0]}; then {_lower(words[1])}."
     else:
         said = f"{words[0]} and {_lower(words[1])}; the order cannot be determined."
+    both = judgement.together
+    if both is not None and both.explained is not None and both.explained >= LEAST_TOLD:
+        said += f" Making both again explains {percent(both.explained)} of the change."
     return f"{said} Probability {_rounded(judgement.probability)}{_runner_up(judgement)}."
 
 

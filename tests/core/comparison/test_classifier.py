@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from isca_gui.core.comparison import classifier
 from isca_gui.core.comparison.features import describe_change
-from isca_gui.core.comparison.kinds import KINDS
+from isca_gui.core.comparison.kinds import FAMILIES, KINDS
 from isca_gui.core.comparison.pair import Pair
 from isca_gui.core.comparison.trees import ForestError
 from isca_gui.core.storage import resources
@@ -37,7 +37,8 @@ def small_arrays() -> dict[str, np.ndarray]:
     """The shipped arrays with two trees in each forest, so that a file is written at once."""
     with np.load(io.BytesIO(shipped_file()), allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
-    for forest in ("kind", "mixture", "presence", "order"):
+    members = [f"members.{family}" for family in FAMILIES]
+    for forest in ("kind", "mixture", "families", *members, "order"):
         nodes = int(arrays[f"{forest}.roots"][2])
         for name in ("roots", "outputs"):
             arrays[f"{forest}.{name}"] = arrays[f"{forest}.{name}"][:2]
@@ -80,7 +81,11 @@ def test_probabilities(row: np.ndarray) -> None:
     assert min(shares.values()) >= 0
     assert max(shares, key=lambda kind: shares[kind]) == "blur"
     assert 0 <= found.mixture_probability(row) < 0.5
-    assert all(0 <= share <= 1 for share in found.presences(row).values())
+    assert all(0 <= share <= 1 for share in found.family_presences(row).values())
+    for family in FAMILIES:
+        members = found.member_shares(row, family)
+        assert tuple(members) == classifier.members_of(family)
+        assert sum(members.values()) == pytest.approx(1)
 
 
 def test_one_of_two_kinds_came_first(row: np.ndarray) -> None:
@@ -153,7 +158,8 @@ def test_other_files_of_numpy_s(tmp_path: Path) -> None:
         ("temperature", np.array("warm")),
         ("kind.count", np.array(10**9)),
         ("kind.count", np.array(21)),
-        ("presence.count", np.array(10**12)),
+        ("families.count", np.array(10**12)),
+        ("members.noise.count", np.array(3)),
         ("mixture.count", np.array(2)),
         ("order.count", np.array(-1)),
         ("kind.roots", np.array(0)),
@@ -217,7 +223,8 @@ def test_damaged_numbers_are_refused_or_harmless(
     (tmp_path / "c.npz").write_bytes(stored(arrays | {name: array}))
     with contextlib.suppress(ForestError):
         found = classifier.read(tmp_path / "c.npz")
-        assert np.isfinite(list(found.presences(row).values())).all()
+        assert np.isfinite(list(found.family_presences(row).values())).all()
+        assert np.isfinite(list(found.member_shares(row, "noise").values())).all()
         assert sum(found.probabilities(row).values()) == pytest.approx(1)
         assert 0 <= found.first_probability(row, "blur", "jpeg") <= 1
         assert 0 <= found.mixture_probability(row) <= 1
