@@ -177,7 +177,7 @@ class DatasetPanel(StepPanel):
         self.session.dataset_changed.connect(self._on_dataset_changed)
         self.session.stale_changed.connect(self._refresh)
         self.session.reference_changed.connect(self._refresh)
-        self.jobs.changed.connect(self._refresh)
+        self.jobs.changed_of(JobName.DATASET).connect(self._refresh)
         self.jobs.failed.connect(self._on_job_failed)
 
     def generate(self) -> None:

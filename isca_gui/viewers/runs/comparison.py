@@ -97,7 +97,7 @@ class ComparisonViewer(Viewer):
         session.dataset_changed.connect(self.mark_dirty)
         session.reference_changed.connect(self.mark_dirty)
         session.spec_changed.connect(self.mark_dirty)
-        jobs.changed.connect(self._update_button)
+        jobs.changed_of(JobName.EVALUATION).connect(self._update_button)
 
     def missing_step(self) -> NextStep | None:
         """Return the step to a trained model."""

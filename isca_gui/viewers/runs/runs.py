@@ -249,7 +249,7 @@ class RunsViewer(Viewer):
         session.dataset_changed.connect(self.mark_dirty)
         session.reference_changed.connect(self.mark_dirty)
         session.spec_changed.connect(self.mark_dirty)
-        jobs.changed.connect(self._update_buttons)
+        jobs.changed_of(JobName.EVALUATION).connect(self._update_buttons)
 
     def missing_step(self) -> NextStep | None:
         """Return the step to a trained model."""
