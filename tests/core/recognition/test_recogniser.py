@@ -16,6 +16,7 @@ from skimage import data
 
 from isca_gui.core.distortion import strength_search
 from isca_gui.core.distortion.dataset import Dataset, DatasetError, Entry, generate
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.distortion.distortions import DISTORTIONS, UNDECIDED_LABEL, UNLIKE
 from isca_gui.core.model.descriptor import DESCRIPTORS, describe
 from isca_gui.core.model.model import TrainingExamples
@@ -30,7 +31,7 @@ from isca_gui.core.recognition.recogniser import (
     RecognitionError,
 )
 from isca_gui.core.recognition.verdict import NEARLY_ALL, RULES
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,11 +16,12 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QFileDialog, QPushB
 
 from isca_gui.core.distortion import dataset_folder, strength_search
 from isca_gui.core.distortion.dataset import Dataset
+from isca_gui.core.distortion.dataset_spec import PAPER_LEVELS, DatasetSpec
 from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures import image
 from isca_gui.core.progress import Cancelled, Progress
 from isca_gui.core.progress import run as finish
-from isca_gui.core.settings import PAPER_LEVELS, DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.core.solvers.steps import CONVERGED, STOPPED
 from isca_gui.help.help_viewer import HelpPage
 from isca_gui.jobs.names import JobName

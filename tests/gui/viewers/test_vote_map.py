@@ -12,11 +12,12 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QLineEdit
 
 from isca_gui.core.distortion import dataset
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.model import training
 from isca_gui.core.progress import run as finish
 from isca_gui.core.recognition.recogniser import Recogniser
 from isca_gui.core.recognition.vote_overlays import style_of
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.jobs.names import JobName
 from isca_gui.session.records import Truth
 from isca_gui.viewers.votes import vote_map
