@@ -400,7 +400,7 @@ class ConfusionViewer(Viewer):
             self._actions.evaluate(self.session.run.number)
 
     def _update_evaluate(self) -> None:
-        if self.isVisible() and self.session.run is not None:
+        if self.session.run is not None:
             busy = self.jobs.running(JobName.EVALUATION.of(self.session.run.number))
             self.evaluate.setEnabled(not busy)
             self.evaluate.setToolTip("The evaluation is running." if busy else _EVALUATE_TIP)

@@ -349,8 +349,7 @@ class ConvergenceViewer(Viewer):
         self._on_timer()
 
     def _on_progress(self) -> None:
-        if self.isVisible():
-            self.progress.setText(self.describe())
+        self.progress.setText(self.describe())
 
     def describe(self) -> str:
         """Return which run is shown, how far it is, and how long it will still take."""

@@ -192,8 +192,6 @@ class ComparisonViewer(Viewer):
         return [run for run in self.session.runs if run.evaluation is None]
 
     def _update_button(self) -> None:
-        if not self.isVisible():
-            return
         evaluations = [JobName.EVALUATION.of(run.number) for run in self.session.runs]
         busy = any(self.jobs.running(job) for job in evaluations)
         tip = "Recognise every training picture as if the model had not seen it"

@@ -407,8 +407,6 @@ class RunsViewer(Viewer):
         self.menu().popup(self.table.viewport().mapToGlobal(place))
 
     def _update_buttons(self) -> None:
-        if not self.isVisible():
-            return
         run = self.session.run
         busy = run is not None and self.jobs.running(JobName.EVALUATION.of(run.number))
         for text, button in self.buttons.items():
