@@ -76,23 +76,6 @@ def test_starts_with_a_sample_and_one_obvious_next_step(qtbot: QtBot, window: Ma
     assert [message for message in window.session.messages if message.level != "info"] == []
 
 
-def test_buttons_of_a_viewer_are_ready_when_its_tab_comes_to_the_front(
-    qtbot: QtBot, window: MainWindow, picture: NDArray[np.float32], small: Dataset, model: Model
-) -> None:
-    """No job that happens to run later has to enable them."""
-    fill(window, picture, small, model, runs=2)
-    rest(qtbot, window)
-    for name in ("runs", "comparison", "confusion"):
-        window.docks[name].show()
-        window.docks[name].raise_()
-        qtbot.waitUntil(lambda name=name: in_front(window, name))
-    assert not window.jobs.jobs()
-    runs = window.docks["runs"].widget()
-    assert all(button.isEnabled() for button in runs.buttons.values())
-    assert window.docks["comparison"].widget().button.isEnabled()
-    assert window.docks["confusion"].widget().evaluate.isEnabled()
-
-
 def test_all_viewers_are_there_under_their_keys(window: MainWindow) -> None:
     for name, _, kind, title, key, _ in VIEWERS:
         widget = window.docks[name].widget()
