@@ -141,7 +141,10 @@ class ComparisonViewer(Viewer):
 
     def _build(self) -> None:
         self.table = QTableWidget(0, len(COLUMNS), self)
-        self.table.setHorizontalHeaderLabels(TITLES)
+        # The longest title takes two lines and leaves the width to the settings.
+        self.table.setHorizontalHeaderLabels(
+            [title.replace(" accuracy", "\naccuracy") for title in TITLES]
+        )
         for column, (_, tip, _) in enumerate(COLUMNS):
             head = self.table.horizontalHeaderItem(column)
             if head is not None:
