@@ -141,10 +141,7 @@ class ComparisonViewer(Viewer):
 
     def _build(self) -> None:
         self.table = QTableWidget(0, len(COLUMNS), self)
-        # The longest title takes two lines and leaves the width to the settings.
-        self.table.setHorizontalHeaderLabels(
-            [title.replace(" accuracy", "\naccuracy") for title in TITLES]
-        )
+        self.table.setHorizontalHeaderLabels([run_tables.heading(title) for title in TITLES])
         for column, (_, tip, _) in enumerate(COLUMNS):
             head = self.table.horizontalHeaderItem(column)
             if head is not None:

@@ -197,7 +197,7 @@ class RunsModel(QAbstractTableModel):
         """Return a column's title and tooltip."""
         if orientation == Qt.Orientation.Horizontal:
             if role == Qt.ItemDataRole.DisplayRole:
-                return TITLES[section]
+                return run_tables.heading(TITLES[section])
             if role == Qt.ItemDataRole.ToolTipRole:
                 return f"{self._columns[section].tip}. {run_tables.SORT_TIP}"
         return None
