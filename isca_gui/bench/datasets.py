@@ -8,9 +8,9 @@ import numpy as np
 
 from isca_gui.bench.figure import Figure, seconds
 from isca_gui.core.distortion import dataset, distortions, strength_search
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
-from isca_gui.core.settings import DatasetSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

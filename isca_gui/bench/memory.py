@@ -46,10 +46,11 @@ def peak(width: int, height: int, levels: int, method: str, threads: int | None)
     import numpy as np
 
     from isca_gui.core.distortion import dataset
+    from isca_gui.core.distortion.dataset_spec import DatasetSpec
     from isca_gui.core.model import training
     from isca_gui.core.pictures import image, samples
     from isca_gui.core.progress import run
-    from isca_gui.core.settings import DatasetSpec, TrainingSettings
+    from isca_gui.core.settings import TrainingSettings
 
     sample = image.read(samples.resolve("sample:camera"))
     rows = np.arange(height) % 512

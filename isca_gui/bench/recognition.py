@@ -11,11 +11,12 @@ import numpy as np
 
 from isca_gui.bench.figure import Figure, seconds
 from isca_gui.core.distortion import dataset, strength_search
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.model import model_file, training
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
 from isca_gui.core.recognition.recogniser import Recogniser
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,11 +11,12 @@ import numpy as np
 
 from isca_gui.bench.figure import Figure, seconds
 from isca_gui.core.distortion import dataset
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.model import training
 from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.core.solvers import admm, numpy_epochs
 from isca_gui.core.solvers.steps import Step
 

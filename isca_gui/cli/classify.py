@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from typing import TYPE_CHECKING, Any
 
 from isca_gui.cli import arguments, printing, targets
@@ -11,7 +10,7 @@ from isca_gui.core.recognition import answer_table
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Container, Iterator
+    from collections.abc import Callable, Container
 
     from isca_gui.core.recognition.batch import FileResult
     from isca_gui.core.recognition.recogniser import Recogniser
@@ -225,37 +224,19 @@ def _map_drawer(maps: dict[str, str]) -> Callable[[FileResult], None]:
 # --- output --------------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def _writer(args: argparse.Namespace) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Yield a function that writes each entry at once, without waiting for the other pictures."""
-    from isca_gui.core.storage import files
-
-    with contextlib.ExitStack() as stack:
-        table = stack.enter_context(files.replacing(args.csv)) if args.csv else None
-        if table is not None:
-            printing.write_row(table, answer_table.COLUMNS)
-        count = 0
-
-        def write(fields: dict[str, Any]) -> None:
-            nonlocal count
-            if args.json:
-                comma = "," if count else ""
-                print(f"{comma}\n    {json.dumps(fields, allow_nan=False)}", end="", flush=True)
-            elif "error" not in fields:
-                print(f"{fields['file']}: {fields['sentence']}", flush=True)
-            if table is not None:
-                printing.write_row(table, answer_table.row(fields))
-            count += 1
-
-        if args.json:
-            head = {
-                "model": args.model,
-                "descriptor": args.descriptor,
-                "rule": args.rule,
-                "neighbours": args.neighbours,
-            }
-            # The document stays open after its head, for the list of pictures.
-            print(json.dumps(head, indent=2).removesuffix("\n}") + ',\n  "pictures": [', end="")
-        yield write
-        if args.json:
-            print("\n  ]\n}")
+def _writer(
+    args: argparse.Namespace,
+) -> contextlib.AbstractContextManager[Callable[[dict[str, Any]], None]]:
+    head = {
+        "model": args.model,
+        "descriptor": args.descriptor,
+        "rule": args.rule,
+        "neighbours": args.neighbours,
+    }
+    return printing.entry_writer(
+        head=head if args.json else None,
+        line=lambda fields: f"{fields['file']}: {fields['sentence']}",
+        csv_file=args.csv,
+        columns=answer_table.COLUMNS,
+        row=answer_table.row,
+    )

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from typing import TYPE_CHECKING, Any
 
 from isca_gui.cli import arguments, printing, targets
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from isca_gui.core.comparison.batch import CopyResult
 
@@ -213,34 +212,18 @@ def _saver(
     return save
 
 
-@contextlib.contextmanager
-def _writer(args: argparse.Namespace) -> Iterator[Callable[[dict[str, Any]], None]]:
-    """Yield what takes every entry as it comes: a line or a part of the document, and a row."""
+def _writer(
+    args: argparse.Namespace,
+) -> contextlib.AbstractContextManager[Callable[[dict[str, Any]], None]]:
     from isca_gui.core.comparison import batch
-    from isca_gui.core.storage import files
 
-    with contextlib.ExitStack() as stack:
-        table = stack.enter_context(files.replacing(args.csv)) if args.csv else None
-        if table is not None:
-            printing.write_row(table, batch.COLUMNS)
-        count = 0
-
-        def write(fields: dict[str, Any]) -> None:
-            nonlocal count
-            if args.json:
-                separator = "," if count else ""
-                print(f"{separator}\n    {json.dumps(fields, allow_nan=False)}", end="", flush=True)
-            elif "error" not in fields or fields["error"] is None:
-                print(f"{fields['file']}: {fields['sentence']}{_opinion(fields)}", flush=True)
-            if table is not None:
-                printing.write_row(table, batch.row(fields))
-            count += 1
-
-        if args.json:
-            print(f'{{\n  "reference": {json.dumps(args.reference)},\n  "pictures": [', end="")
-        yield write
-        if args.json:
-            print("\n  ]\n}")
+    return printing.entry_writer(
+        head={"reference": args.reference} if args.json else None,
+        line=lambda fields: f"{fields['file']}: {fields['sentence']}{_opinion(fields)}",
+        csv_file=args.csv,
+        columns=batch.COLUMNS,
+        row=batch.row,
+    )
 
 
 def _opinion(fields: dict[str, Any]) -> str:

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Make and save the dataset."""
     from isca_gui.core.distortion import dataset, dataset_folder
-    from isca_gui.core.settings import DatasetSpec, parse_levels
+    from isca_gui.core.distortion.dataset_spec import DatasetSpec, parse_levels
 
     kinds = DatasetSpec.kinds
     if args.kinds is not None:

@@ -80,8 +80,9 @@ def demonstrate(
     """
     from isca_gui.core.distortion import dataset, dataset_folder
     from isca_gui.core.distortion.dataset import DatasetError
+    from isca_gui.core.distortion.dataset_spec import DatasetSpec
     from isca_gui.core.pictures import image, samples
-    from isca_gui.core.settings import DatasetSpec, TrainingSettings
+    from isca_gui.core.settings import TrainingSettings
     from isca_gui.core.storage import files
 
     _check_target(folder)

@@ -36,12 +36,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Distort the picture and save it."""
     from isca_gui.core import settings
-    from isca_gui.core.distortion import strength_search
+    from isca_gui.core.distortion import dataset_spec, strength_search
     from isca_gui.core.distortion.distortions import mse
     from isca_gui.core.pictures import image, ssim
 
-    settings.check_kind(args.kind)
-    settings.check_level(args.mse)
+    dataset_spec.check_kind(args.kind)
+    dataset_spec.check_level(args.mse)
     settings.check_seed(args.seed)
     _check_output(args)
     reference = arguments.read_image(args)

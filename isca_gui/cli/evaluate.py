@@ -189,9 +189,10 @@ def _reference(args: argparse.Namespace, recogniser: Recogniser) -> NDArray[np.f
 
 def _compare_methods(args: argparse.Namespace) -> tuple[Row, ...]:
     from isca_gui.core.distortion import dataset
+    from isca_gui.core.distortion.dataset_spec import DatasetSpec
     from isca_gui.core.pictures import image, samples
     from isca_gui.core.recognition import method_comparison
-    from isca_gui.core.settings import DatasetSpec, SettingsError
+    from isca_gui.core.settings import SettingsError
 
     if args.reference is not None:
         raise SettingsError("--reference applies to a model; a dataset contains its reference")
@@ -243,8 +244,7 @@ def parse_methods(text: str) -> list[TrainingSettings]:
 def _method_settings(method: str, options: list[str]) -> TrainingSettings:
     """Return the settings of a method with at most one solver and one kernel."""
     from isca_gui.core.methods import METHODS
-    from isca_gui.core.settings import SOLVERS, SettingsError, TrainingSettings
-    from isca_gui.core.solvers.kernels import KERNELS
+    from isca_gui.core.settings import KERNELS, SOLVERS, SettingsError, TrainingSettings
 
     # An unknown method is refused here.
     TrainingSettings(method)

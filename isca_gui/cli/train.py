@@ -251,8 +251,8 @@ def _settings(args: argparse.Namespace, resumed: Model | None) -> TrainingSettin
 def _dataset(args: argparse.Namespace) -> Dataset:
     """Return the dataset of a folder, or make the paper's dataset from a picture."""
     from isca_gui.core.distortion import dataset, dataset_folder
+    from isca_gui.core.distortion.dataset_spec import DatasetSpec
     from isca_gui.core.pictures import image, samples
-    from isca_gui.core.settings import DatasetSpec
 
     if os.path.isdir(args.dataset):
         task = dataset_folder.load(args.dataset)

@@ -21,7 +21,7 @@ EXPORTS = {
     "Cancelled": ("progress", "Cancelled"),
     "Dataset": ("distortion.dataset", "Dataset"),
     "DatasetError": ("distortion.dataset", "DatasetError"),
-    "DatasetSpec": ("settings", "DatasetSpec"),
+    "DatasetSpec": ("distortion.dataset_spec", "DatasetSpec"),
     "Distortion": ("distortion.distortions", "Distortion"),
     "DISTORTIONS": ("distortion.distortions", "DISTORTIONS"),
     "FileResult": ("recognition.batch", "FileResult"),

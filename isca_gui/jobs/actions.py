@@ -395,7 +395,7 @@ class Actions(QObject):
             # a million of their objects again and again, and hold up the window.
             gc.freeze()
 
-        title = "Preparing the solver (takes a few seconds, the first time only)"
+        title = "Preparing the solver (slow only once)"
         self._jobs.run(JobName.PREPARE_SOLVER, title, work)
 
     def stop(self) -> None:

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field, replace
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, QThread, QTimer, Signal
+from PySide6.QtCore import QObject, QThread, QTimer, Signal, SignalInstance
 
 from isca_gui.core.progress import Cancelled, Progress, run
 from isca_gui.jobs.names import PRIORITY, JobId, JobName, job_id
@@ -168,9 +168,16 @@ class StepThread(QThread):
                 self._reports.append(report)
 
 
+class _JobSignal(QObject):
+    """Emits `changed` for the jobs of one name."""
+
+    changed = Signal()
+
+
 class JobRunner(QObject):
     """Starts, watches and stops jobs; one of each identity at a time, the newest wins."""
 
+    # Any job has changed; who waits for those of one name connects to `changed_of` instead.
     changed = Signal()
     failed = Signal(object)
     # A job that was to write a file, and was cancelled before it had.
@@ -183,9 +190,14 @@ class JobRunner(QObject):
         self._waiting: dict[JobId, _Order] = {}
         self._closing = False
         self._last_change = 0.0  # when `changed` was last emitted
+        self._signals = {name: _JobSignal(self) for name in JobName}
         self._timer = QTimer(self)
         self._timer.setInterval(INTERVAL)
         self._timer.timeout.connect(self._on_timer)
+
+    def changed_of(self, name: JobName) -> SignalInstance:
+        """Return the signal that jobs of one name have changed, whatever they are about."""
+        return self._signals[name].changed
 
     def start(
         self,
@@ -247,7 +259,7 @@ class JobRunner(QObject):
                 thread.order.state = replace(thread.order.state, stopping=True)
             else:
                 thread.cancelled = True
-        self.changed.emit()
+        self._emit_changed({job_id(job).name})
 
     def drop(self, *names: JobName) -> None:
         """Cancel all jobs of these names, whatever they are about, and forget what they have."""
@@ -255,7 +267,7 @@ class JobRunner(QObject):
             del self._waiting[waiting]
         for thread in self._threads:
             thread.cancelled = thread.cancelled or thread.order.id.name in names
-        self.changed.emit()
+        self._emit_changed(set(names))
 
     def jobs(self) -> tuple[Job, ...]:
         """Return all jobs that are not cancelled, the newest last."""
@@ -312,7 +324,7 @@ class JobRunner(QObject):
             self._waiting[order.id] = order
         else:
             self._launch(order)
-        self.changed.emit()
+        self._emit_changed({order.id.name})
 
     def _launch(self, order: _Order) -> None:
         thread = StepThread(order)
@@ -331,7 +343,9 @@ class JobRunner(QObject):
     def _on_timer(self) -> None:
         if self._closing:
             return
-        news = time.monotonic() - self._last_change > _SILENCE
+        changed: set[JobName] = set()
+        if time.monotonic() - self._last_change > _SILENCE:
+            changed.update(thread.order.id.name for thread in self._threads)
         for thread in list(self._threads):
             # This is read before the reports are taken: nothing is reported once it is set.
             over = thread.over
@@ -339,14 +353,21 @@ class JobRunner(QObject):
             before = thread.order.state
             if reports and not thread.cancelled:
                 _shielded(self._hand_on, thread.order, reports)
-            news = news or over or thread.order.state is not before
+            if over or thread.order.state is not before:
+                changed.add(thread.order.id.name)
             if over:
                 self._end(thread)
         if not self._threads:
             self._timer.stop()
-        if news:
-            self._last_change = time.monotonic()
-            self.changed.emit()
+        if changed:
+            self._emit_changed(changed)
+
+    def _emit_changed(self, names: set[JobName]) -> None:
+        self._last_change = time.monotonic()
+        for name in JobName:
+            if name in names:
+                self._signals[name].changed.emit()
+        self.changed.emit()
 
     def _hand_on(self, order: _Order, reports: list[Any]) -> None:
         _follow(order, reports)
@@ -395,7 +416,7 @@ class SaveQueue(QObject):
         self._name = name
         self._next: deque[Callable[[], object]] = deque()
         self._paused = False
-        jobs.changed.connect(self._on_jobs_changed)
+        jobs.changed_of(name).connect(self._on_jobs_changed)
 
     def add(self, begin: Callable[[], object]) -> None:
         """Call `begin` now, or when all that was added before has begun and ended."""

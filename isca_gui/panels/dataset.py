@@ -23,8 +23,9 @@ from PySide6.QtWidgets import (
 )
 
 from isca_gui.core.distortion.dataset_folder import DESCRIPTION
+from isca_gui.core.distortion.dataset_spec import DatasetSpec, parse_levels
 from isca_gui.core.distortion.distortions import DISTORTIONS, TABLE
-from isca_gui.core.settings import DatasetSpec, SettingsError, number_text, parse_levels
+from isca_gui.core.settings import SettingsError, number_text
 from isca_gui.jobs.names import JobName
 from isca_gui.panels.dataset_table import DatasetTableModel
 from isca_gui.panels.preview import PreviewBox
@@ -177,7 +178,7 @@ class DatasetPanel(StepPanel):
         self.session.dataset_changed.connect(self._on_dataset_changed)
         self.session.stale_changed.connect(self._refresh)
         self.session.reference_changed.connect(self._refresh)
-        self.jobs.changed.connect(self._refresh)
+        self.jobs.changed_of(JobName.DATASET).connect(self._refresh)
         self.jobs.failed.connect(self._on_job_failed)
 
     def generate(self) -> None:

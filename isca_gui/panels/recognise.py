@@ -169,10 +169,10 @@ class RecognisePanel(StepPanel):
             session.stale_changed,
             session.reference_changed,
             session.dataset_changed,
-            self.jobs.changed,
+            self.jobs.changed_of(JobName.RECOGNITION),
         ):
             signal.connect(self._refresh)
-        self.jobs.changed.connect(self._on_jobs_changed)
+        self.jobs.changed_of(JobName.RECOGNITION).connect(self._on_jobs_changed)
         self.list.currentItemChanged.connect(self._on_item_selected)
 
     # --- the list ---------------------------------------------------------------------------------

@@ -81,7 +81,7 @@ class ReferencePanel(StepPanel):
         line.addLayout(words, 1)
         self.body.addLayout(line)
         session.reference_changed.connect(self._on_reference_changed)
-        jobs.changed.connect(self._refresh)
+        jobs.changed_of(JobName.OPEN_PICTURE).connect(self._refresh)
         jobs.failed.connect(self._on_job_failed)
         self._on_reference_changed()
 

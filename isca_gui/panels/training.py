@@ -127,7 +127,7 @@ class TrainingPanel(StepPanel):
             session.runs_changed,
             session.run_selected,
             session.stale_changed,
-            self.jobs.changed,
+            self.jobs.changed_of(JobName.TRAINING),
         ):
             signal.connect(self._refresh)
         session.settings_changed.connect(self._show_preset)

@@ -112,7 +112,7 @@ class Recovery(QObject):
         session.runs_changed.connect(self._on_runs_changed)
         session.live_kept.connect(self._autosave_now)
         self._projects.saved.connect(self._autosave_now)
-        self._jobs.changed.connect(self._on_jobs_changed)
+        self._jobs.changed_of(JobName.PROJECT).connect(self._on_jobs_changed)
 
     # --- autosave ---------------------------------------------------------------------------------
 

@@ -14,7 +14,8 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.core.storage import files
 from isca_gui.core.storage.json_types import has_type
 from isca_gui.core.storage.lock import one_at_a_time

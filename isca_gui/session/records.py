@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isca_gui.core.distortion.dataset import Dataset
+    from isca_gui.core.distortion.dataset_spec import DatasetSpec
     from isca_gui.core.model.model import Model
     from isca_gui.core.recognition.evaluation import LeaveOneOut
     from isca_gui.core.recognition.recogniser import Recognition
     from isca_gui.core.recognition.verdict import Verdict
-    from isca_gui.core.settings import DatasetSpec, TrainingSettings
+    from isca_gui.core.settings import TrainingSettings
     from isca_gui.core.solvers.steps import State, Step
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.methods import METHODS
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.session.records import LiveRun, Message, Run, SessionState, Stamp
 from isca_gui.session.undo import Change
 

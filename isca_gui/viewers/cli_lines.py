@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.methods import METHODS
-from isca_gui.core.settings import DatasetSpec, TrainingSettings, number_text
+from isca_gui.core.settings import TrainingSettings, number_text
 from isca_gui.core.storage.files import as_word, command_line
 from isca_gui.viewers.export import safe_name
 

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from isca_gui.jobs.names import JobId, JobName
+from isca_gui.jobs.names import JobId, JobName, job_id
 from isca_gui.session.undo import commit_typed
 from isca_gui.viewers.export import Exporter
 from isca_gui.viewers.view_settings import ViewSettings
@@ -84,14 +84,13 @@ class Viewer(QWidget):
         self.view_settings = ViewSettings()
         self._dirty = True
         self._behind_tab = False
-        self._empty = _EmptyPage(self)
+        self._empty = _EmptyPage(jobs, self)
         # In a small window the content is scrolled.
         self.content = QWidget(self)
         self._area = _scroll_area(self.content)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(self._area)
-        self.jobs.changed.connect(self._on_jobs_changed)
         session.settled.connect(self._on_settled)
 
     @property
@@ -156,17 +155,13 @@ class Viewer(QWidget):
             self.restyle()
         step = self.missing_step()
         if step is not None:
-            self._empty.show_step(step, self.jobs)
+            self._empty.show_step(step)
             self._stack.setCurrentWidget(self._empty)
         else:
             self._stack.setCurrentWidget(self._area)
         self.redraw()
         if step is None:
             self.view_settings.apply_request()
-
-    def _on_jobs_changed(self) -> None:
-        if self.isVisible() and self.empty:
-            self._empty.update_button(self.jobs)
 
 
 class LatestOnly(QObject):
@@ -190,7 +185,7 @@ class LatestOnly(QObject):
     @property
     def busy(self) -> bool:
         """Whether a result is still to come."""
-        return self._busy
+        return self._next is not None or (self._busy and not self._discarded)
 
     def submit(self, work: Work, done: Done) -> None:
         """Run `work` in the background and pass its result to `done`, unless it is replaced."""
@@ -218,6 +213,11 @@ class LatestOnly(QObject):
 
         self._jobs.run(self._job, self._title, work, done=finished, failed=failed)
 
+    def run_now(self, work: Work, done: Done) -> None:
+        """Run `work`, which is quick, without a job; whatever was submitted before is dropped."""
+        self.discard()
+        done(work())
+
     def _finish(self) -> tuple[Work, Done] | None:
         """Mark the running job as finished and return the request that waits."""
         self._busy = False
@@ -235,8 +235,9 @@ class LatestOnly(QObject):
 class _EmptyPage(QWidget):
     """Names the next step and holds the button for it."""
 
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, jobs: JobRunner, parent: QWidget) -> None:
         super().__init__(parent)
+        self._jobs = jobs
         self._step: NextStep | None = None
         self.text = QLabel(self)
         self.text.setWordWrap(True)
@@ -258,17 +259,20 @@ class _EmptyPage(QWidget):
         layout.setContentsMargins(6, 6, 6, 6)
         layout.insertWidget(0, widget, 1)
 
-    def show_step(self, step: NextStep, jobs: JobRunner) -> None:
+    def show_step(self, step: NextStep) -> None:
+        if self._step is not None:
+            self._jobs.changed_of(job_id(self._step.job).name).disconnect(self._update_button)
+        self._jobs.changed_of(job_id(step.job).name).connect(self._update_button)
         self._step = step
         self.text.setText(step.text)
         self.button.setText(escape_ampersands(step.button))
         self.button.setAccessibleName(step.button)
-        self.update_button(jobs)
+        self._update_button()
 
-    def update_button(self, jobs: JobRunner) -> None:
+    def _update_button(self) -> None:
         if self._step is None:
             return
-        job = jobs.job(self._step.job)
+        job = self._jobs.job(self._step.job)
         self.button.setEnabled(job is None)
         self.button.setToolTip(self._step.text if job is None else f"{job.title} is under way.")
 

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from isca_gui.core.methods import METHODS
 from isca_gui.core.settings import (
+    KERNELS,
     METRICS,
     PRECISIONS,
     SOLVERS,
@@ -25,7 +26,6 @@ from isca_gui.core.settings import (
     TrainingSettings,
     number_text,
 )
-from isca_gui.core.solvers.kernels import KERNELS
 from isca_gui.widgets.fields import SEED_RANGE, parse_seed
 from isca_gui.widgets.step_frame import Disclosure, describe, set_property
 

@@ -304,7 +304,7 @@ class JobBar(SteadyBar):
         self.setAccessibleName(title)
         self.setFixedHeight(6)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        jobs.changed.connect(self.refresh)
+        jobs.changed_of(name).connect(self.refresh)
         self.refresh()
 
     def refresh(self) -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QEventLoop, Qt, QTimer
 
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
+from isca_gui.core.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

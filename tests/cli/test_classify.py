@@ -24,6 +24,7 @@ from isca_gui import cli
 from isca_gui.cli import arguments, targets
 from isca_gui.cli import classify as command
 from isca_gui.core.distortion.dataset import generate
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.distortion.strength_search import distort
 from isca_gui.core.model import descriptor, model_file
 from isca_gui.core.model.model_file import load_model, save_model
@@ -38,7 +39,7 @@ from isca_gui.core.recognition import vote_map_image as map_picture
 from isca_gui.core.recognition import vote_overlays as votes_picture
 from isca_gui.core.recognition.recogniser import Recogniser, RecognitionError
 from isca_gui.core.recognition.verdict import RULES, Verdict
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 from tests.commands import full_disk
 
 if TYPE_CHECKING:

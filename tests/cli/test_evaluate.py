@@ -15,13 +15,14 @@ import pytest
 from isca_gui.cli import evaluate as command
 from isca_gui.core.distortion import dataset_folder
 from isca_gui.core.distortion.dataset import generate
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.model.model_file import load_model, save_model
 from isca_gui.core.model.training import train
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
 from isca_gui.core.recognition import evaluation, method_comparison
 from isca_gui.core.recognition.recogniser import Recogniser
-from isca_gui.core.settings import DatasetSpec, SettingsError, TrainingSettings
+from isca_gui.core.settings import SettingsError, TrainingSettings
 from tests.commands import full_disk
 
 if TYPE_CHECKING:

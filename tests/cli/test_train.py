@@ -24,13 +24,14 @@ from isca_gui.cli import train as command
 from isca_gui.core import settings
 from isca_gui.core.distortion import dataset_folder
 from isca_gui.core.distortion.dataset import generate
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.model import model_file, training
 from isca_gui.core.model.model_file import load_model, save_model
 from isca_gui.core.pictures import image
 from isca_gui.core.progress import Cancelled, Progress, run
 from isca_gui.core.recognition import half_precision
 from isca_gui.core.recognition.recogniser import Recogniser
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.core.solvers import kernels
 from isca_gui.core.solvers.steps import SolverError, Step
 
@@ -241,7 +242,7 @@ def test_a_model_is_described(data: Path, isca: Callable[..., Done]) -> None:
         "classes",
         "can_classify",
     ]
-    assert found["classes"] == {"original": 1, **dict.fromkeys(settings.DatasetSpec().kinds, 2)}
+    assert found["classes"] == {"original": 1, **dict.fromkeys(DatasetSpec().kinds, 2)}
     assert found["can_classify"] is True
     assert (found["kind"], found["solver"], found["kernel"], found["blocks"]) == (
         "model",

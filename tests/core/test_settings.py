@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from isca_gui.core.distortion.dataset_spec import DatasetSpec, parse_levels
 from isca_gui.core.methods import METHODS
-from isca_gui.core.settings import DatasetSpec, SettingsError, TrainingSettings, parse_levels
+from isca_gui.core.settings import SettingsError, TrainingSettings
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,11 @@ from pytestqt.qtbot import QtBot
 
 from isca_gui import app as program
 from isca_gui.core.distortion import dataset
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.model import training
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.jobs.actions import Actions
 from isca_gui.jobs.runner import JobRunner, StepThread
 from isca_gui.projects import project_io

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QTimer
 
 from isca_gui import app
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
+from isca_gui.core.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

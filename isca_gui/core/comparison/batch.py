@@ -134,10 +134,11 @@ def _streamed(
 def _second_opinion(reference: str) -> Callable[[str], Verdict]:
     """Train ISCA on the reference's luma; return what recognises a copy."""
     from isca_gui.core.distortion import dataset
+    from isca_gui.core.distortion.dataset_spec import DatasetSpec
     from isca_gui.core.model import training
     from isca_gui.core.progress import run
     from isca_gui.core.recognition.recogniser import Recogniser
-    from isca_gui.core.settings import DatasetSpec, TrainingSettings
+    from isca_gui.core.settings import TrainingSettings
 
     grey = image.read(samples.resolve(reference))
     made = run(dataset.generate(grey, DatasetSpec()))

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isca_gui.core.distortion.dataset_spec import DatasetSpec
     from isca_gui.core.distortion.distortions import Picture
-    from isca_gui.core.settings import DatasetSpec
 
 LONGEST_LABEL = 200
 

@@ -23,11 +23,12 @@ import numpy as np
 
 import isca_gui
 from isca_gui.core.distortion.dataset import Dataset, DatasetError, Entry, Unreachable, check_label
+from isca_gui.core.distortion.dataset_spec import HIGHEST_MSE, DatasetSpec
 from isca_gui.core.distortion.distortions import ORIGINAL, mse
 from isca_gui.core.pictures import image
 from isca_gui.core.pictures.image import ImageError
 from isca_gui.core.progress import Progress
-from isca_gui.core.settings import HIGHEST_MSE, DatasetSpec, SettingsError, check_seed
+from isca_gui.core.settings import SettingsError, check_seed
 from isca_gui.core.storage import files
 from isca_gui.core.storage.json_types import refuse_constant
 

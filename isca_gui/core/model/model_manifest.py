@@ -13,9 +13,10 @@ import numpy as np
 
 import isca_gui
 from isca_gui.core.distortion.dataset import check_label
+from isca_gui.core.distortion.dataset_spec import HIGHEST_MSE
 from isca_gui.core.distortion.distortions import ORIGINAL
 from isca_gui.core.pictures.blocks import BlockGrid
-from isca_gui.core.settings import HIGHEST_MSE, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.core.solvers.steps import CONVERGED, MAX_EPOCHS, STOPPED, Step
 from isca_gui.core.storage.json_types import Fault, has_type, is_finite, refuse_constant
 

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import isca_gui
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.distortion.distortions import UNDECIDED_LABEL
 from isca_gui.core.pictures import samples
 from isca_gui.core.recognition.evaluation import LeaveOneOut
 from isca_gui.core.recognition.verdict import Verdict
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.core.storage.json_types import Fault, refuse_constant
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from isca_gui.core.distortion.distortions import DISTORTIONS, ORIGINAL, parts_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from isca_gui.core.recognition.neighbours import Floats, Neighbours
+    from isca_gui.core.recognition.neighbours import Floats, Neighbours, TypicalDistances
 
 # Candidates are chosen by their cost on a few blocks and judged by that on more.
 _FIRST_BLOCKS = 256
@@ -52,15 +52,17 @@ class Unmixer:
         self._mixed = [index for index, label in classes if len(parts_of(label)) > 1]
         self._predictable = [index for index, label in classes if _is_predictable(label)]
 
-    def find_pair(self, points: Floats, leave_out: int | None = None) -> tuple[str, str] | None:
+    def find_pair(
+        self, points: Floats, typical: TypicalDistances, leave_out: int | None = None
+    ) -> tuple[str, str] | None:
         """Return the two kinds in a picture (block, number), if they explain it clearly better.
 
-        `leave_out` is a training picture that is not to be known; without the reference there are
-        no steps.
+        `typical` are the distances of the training pictures from each other. `leave_out` is one
+        that is not to be known; without the reference there are no steps.
         """
         classes = self._neighbours.classes
         left_out = self._neighbours.order == (-1 if leave_out is None else leave_out)
-        candidates = self._candidates(leave_out)
+        candidates = self._candidates(typical)
         if not len(candidates) or ORIGINAL not in classes or left_out[0]:
             return None
         here = points[self._blocks]
@@ -80,15 +82,13 @@ class Unmixer:
         # A gain that is not a number is none.
         if not gain < _GAIN or shares[second] <= _LEAST_SHARE:
             return None
-        if costs[best] > _FURTHEST * self._neighbours.median_spacing(leave_out):
+        if costs[best] > _FURTHEST * typical.median_spacing():
             return None
         return classes[first], classes[second]
 
-    def _candidates(self, leave_out: int | None) -> NDArray[np.intp]:
+    def _candidates(self, typical: TypicalDistances) -> NDArray[np.intp]:
         """Return the places of the training pictures whose step is tried."""
-        members = [
-            self._neighbours.members(index, leave_out)[::_EVERY] for index in self._predictable
-        ]
+        members = [typical.members[index][::_EVERY] for index in self._predictable]
         return np.concatenate([*members, np.empty(0, np.intp)])
 
     def _costs(

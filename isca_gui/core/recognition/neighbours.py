@@ -12,7 +12,7 @@ from isca_gui.core.model.descriptor import EXTRA
 from isca_gui.core.parallel import ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -22,26 +22,47 @@ if TYPE_CHECKING:
 UNDECIDED = -1
 # Distances that differ by no more than this, which is rounding, are equal.
 TIE = 2e-6
-# A block's distance is ranked among those of this many training pictures of about the same
-# strength.
-_AS_STRONG = 7
 # Blocks at a time, so that what is worked on stays in the cache.
 _CHUNK = 512
 
 
 @dataclass(frozen=True, eq=False)
+class TypicalDistances:
+    """How far the training pictures are from the nearest other of their class, per block.
+
+    Infinite for a picture that is alone in its class, for the one that is left out, and at blocks
+    that the picture, or all others of its class, left as they were. Places run over the pictures
+    sorted by class.
+    """
+
+    distances: Floats  # (block, place)
+    others: NDArray[np.int32]  # (block, place): the place of the nearest other
+    levels: NDArray[np.float64]  # (place,): the MSE of the picture
+    members: tuple[NDArray[np.intp], ...]  # the places of each class, without the one left out
+
+    def median_spacing(self) -> float:
+        """Return the median of the pictures' mean distances.
+
+        It is averaged over the blocks first: most blocks of a page of print are plain and do not
+        move at all.
+        """
+        there = np.isfinite(self.distances)
+        means = np.where(there, self.distances, 0).mean(axis=0)[there.any(axis=0)]
+        return float(np.median(means)) if len(means) else np.inf
+
+
+@dataclass(frozen=True, eq=False)
 class NearestPictures:
-    """The nearest training picture of every class, per block, and the class that wins."""
+    """All that is known of a picture's neighbours: per block, the nearest of every class."""
 
+    classes: tuple[str, ...]
     distances: Floats  # (block, class)
-    pictures: NDArray[np.int32]  # (block, class)
+    pictures: NDArray[np.int32]  # (block, class): the nearest training picture of the class
     winner: NDArray[np.int16]  # (block,); UNDECIDED where classes tie
-
-    def closest_picture(self) -> NDArray[np.int32]:
-        """Return the nearest picture of the winning class, or of any if none wins; (block,)."""
-        best = np.where(self.winner == UNDECIDED, self.distances.argmin(axis=1), self.winner)
-        found: NDArray[np.int32] = np.take_along_axis(self.pictures, best[:, None], axis=1)[:, 0]
-        return found
+    closest: NDArray[np.int32]  # (block,): the picture of the winner, else the nearest of all
+    confidence: Floats  # (block,), 0 to 1: how much further the second class is than the first
+    levels: NDArray[np.float64]  # (picture,): the MSE of every training picture
+    typical: TypicalDistances
 
 
 class Neighbours:
@@ -80,15 +101,14 @@ class Neighbours:
         self.starts = np.searchsorted(self.class_of, np.arange(len(self.classes)))
         ends = [*self.starts[1:].tolist(), len(labels)]
         self._bounds = list(zip(self.starts.tolist(), ends, strict=True))
-        self._level_of_picture = levels
-        self._levels = levels[self.order]
+        self._levels = levels
         if same is None:
             same = np.zeros(points.shape[:2], np.bool_)
         self._same = same[:, self.order]
         self._k = k
 
     def nearest(self, points: Floats, leave_out: int | None = None) -> NearestPictures:
-        """Find the nearest training pictures of a picture's blocks (block, number).
+        """Return all that is known of the neighbours of a picture's blocks (block, number).
 
         `leave_out` is a training picture that is not to be its own neighbour.
         """
@@ -105,7 +125,16 @@ class Neighbours:
                 pictures[here, index] = self.order[start + best]
                 distances[here, index] = np.take_along_axis(members, best[:, None], axis=1)[:, 0]
             winner[here] = self._decide(all_distances, distances[here])
-        return NearestPictures(distances, pictures, winner)
+        return NearestPictures(
+            classes=self.classes,
+            distances=distances,
+            pictures=pictures,
+            winner=winner,
+            closest=_closest(distances, pictures, winner),
+            confidence=_confidence(distances, winner),
+            levels=self._levels,
+            typical=self.typical_distances(leave_out),
+        )
 
     def _distances(self, points: Floats, here: slice, leave_out: int | None) -> Floats:
         """Return the distances of some blocks' points to every training picture (block, place)."""
@@ -122,121 +151,24 @@ class Neighbours:
         """Work out what `typical_distances` needs once, before threads that share it start."""
         _ = self._two_others if leaving_out else self._others
 
-    def typical_distances(self, leave_out: int | None = None) -> Floats:
-        """Return how far pictures are from the nearest other of their class (block, place).
-
-        Infinite for a picture that is alone in its class, for the one that is left out, and at
-        blocks that the picture, or all others of its class, left as they were.
-        """
+    def typical_distances(self, leave_out: int | None = None) -> TypicalDistances:
+        """Return how far training pictures are from the nearest other of their class."""
+        members = tuple(self._members(*bounds, leave_out) for bounds in self._bounds)
+        levels = self._levels[self.order]
         if leave_out is None:
-            nearest: Floats = self._others[0][0]
-            return nearest
-        distances, places = self._two_others
+            distances, others = self._others
+            return TypicalDistances(distances[0], others[0], levels, members)
+        distances, others = self._two_others
         gone = self._place(leave_out)
-        found: Floats = np.where(places[0] == gone, distances[1], distances[0])
+        is_gone = others[0] == gone
+        found: Floats = np.where(is_gone, distances[1], distances[0])
         found[:, gone] = np.inf
-        return found
+        return TypicalDistances(found, np.where(is_gone, others[1], others[0]), levels, members)
 
-    def members(self, index: int, leave_out: int | None = None) -> NDArray[np.intp]:
-        """Return the places of a class's training pictures."""
-        members = np.arange(*self._bounds[index])
+    def _members(self, start: int, end: int, leave_out: int | None) -> NDArray[np.intp]:
+        """Return the places of a class's training pictures, without the one that is left out."""
+        members = np.arange(start, end)
         return members if leave_out is None else members[self.order[members] != leave_out]
-
-    def median_spacing(self, leave_out: int | None = None) -> float:
-        """Return the median distance of training pictures to the nearest other of their class.
-
-        It is averaged over the blocks first: most blocks of a page of print are plain and do not
-        move at all.
-        """
-        distances = self.typical_distances(leave_out)
-        there = np.isfinite(distances)
-        means = np.where(there, distances, 0).mean(axis=0)[there.any(axis=0)]
-        return float(np.median(means)) if len(means) else np.inf
-
-    def ranks(
-        self,
-        near: NearestPictures,
-        known_levels: Mapping[int, float],
-        leave_out: int | None = None,
-    ) -> Floats:
-        """Return how typical each block's distance to its winning class is, above 0 to 1; (block,).
-
-        The rank is taken among the distances that the class's own pictures of about the same
-        strength have from each other: noise lies the further apart the stronger it is. Pictures
-        that left a block as it was do not count there. Where the class has fewer than two pictures
-        there are no such distances, and anything but that picture itself is unusual.
-
-        Parameters
-        ----------
-        near
-            The nearest training pictures of the blocks.
-        known_levels
-            The MSE of a class's blocks, by its index, where more is known than their nearest
-            pictures say.
-        leave_out
-            A training picture that is not to be known.
-        """
-        found = np.ones(len(near.winner), np.float32)
-        typical = self.typical_distances(leave_out)
-        for index in range(len(self.classes)):
-            mine = np.flatnonzero(near.winner == index)
-            if not len(mine):
-                continue
-            distance = near.distances[mine, index]
-            members = self.members(index, leave_out)
-            level = known_levels.get(index)
-            if not level:
-                level = float(np.median(self._level_of_picture[near.pictures[mine, index]]))
-            by_level = np.argsort(np.abs(self._levels[members] - level), kind="stable")
-            others = typical[np.ix_(mine, members[by_level])]
-            counted = np.isfinite(others)
-            counted &= np.cumsum(counted, axis=1) <= _AS_STRONG
-            count = counted.sum(axis=1)
-            further = (counted & (others >= distance[:, None])).sum(axis=1)
-            alone = np.where(distance <= TIE, 1.0, 0.5)
-            found[mine] = np.where(count > 0, (1 + further) / (1 + count), alone)
-        return found
-
-    def disagreement(
-        self, near: NearestPictures, index: int, level: float, leave_out: int | None = None
-    ) -> float:
-        """Return how much a class's blocks disagree on the strength, as a multiple of the typical.
-
-        A picture has one strength. Where bright and dark places are hit differently, as by speckle
-        noise, or where the class is only the nearest of wrong ones, blocks are nearest to pictures
-        of many levels.
-
-        Parameters
-        ----------
-        near
-            The nearest training pictures of the blocks.
-        index
-            The class.
-        level
-            The MSE of the whole picture.
-        leave_out
-            A training picture that is not to be known.
-        """
-        members = self.members(index, leave_out)
-        typical = self._typical_level_gap(members, leave_out) if len(members) > 1 else 0.0
-        mine = near.pictures[near.winner == index, index]
-        if typical <= 0 or level <= 0 or not len(mine):
-            return 1.0
-        gaps = np.abs(_logarithms(self._level_of_picture[mine]) - _logarithms(level))
-        return float(gaps.mean()) / typical
-
-    def _typical_level_gap(self, members: NDArray[np.intp], leave_out: int | None) -> float:
-        """Return the mean difference in log MSE between pictures and their nearest others."""
-        if leave_out is None:
-            distances, others = (each[0][:, members] for each in self._others)
-        else:
-            (near, next_), (first, second) = (each[:, :, members] for each in self._two_others)
-            gone = first == self._place(leave_out)
-            distances = np.where(gone, next_, near)
-            others = np.where(gone, second, first)
-        logarithms = _logarithms(self._levels)
-        gaps = np.abs(logarithms[others] - logarithms[members])[np.isfinite(distances)]
-        return float(gaps.mean()) if len(gaps) else 0.0
 
     def _place(self, picture: int) -> int:
         return int(np.flatnonzero(self.order == picture)[0])
@@ -330,9 +262,26 @@ def _tied(distances: Floats) -> NDArray[np.bool_]:
     return tied
 
 
-def _logarithms(levels: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    logarithms: NDArray[np.float64] = np.log(np.maximum(levels, 1e-6))
-    return logarithms
+def _closest(
+    distances: Floats, pictures: NDArray[np.int32], winner: NDArray[np.int16]
+) -> NDArray[np.int32]:
+    """Return the nearest picture of the winning class, or of any if none wins; (block,)."""
+    best = np.where(winner == UNDECIDED, distances.argmin(axis=1), winner)
+    found: NDArray[np.int32] = np.take_along_axis(pictures, best[:, None], axis=1)[:, 0]
+    return found
+
+
+def _confidence(distances: Floats, winner: NDArray[np.int16]) -> Floats:
+    """Return 0 where the two nearest classes are equally far, 1 where the second is not near."""
+    if distances.shape[1] < 2:
+        return np.ones(len(winner), np.float32)
+    first, second = np.partition(distances, 1, axis=1)[:, :2].T
+    # Both are infinite where a block has no neighbours at all; it is undecided and gets 0 below.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.where(np.isfinite(second), (second - first) / np.maximum(second, TIE), 1.0)
+    found[winner == UNDECIDED] = 0.0
+    confidence: Floats = np.nan_to_num(found).astype(np.float32)
+    return confidence
 
 
 def unchanged(descriptors: Floats) -> NDArray[np.bool_]:

@@ -10,14 +10,9 @@ import numpy as np
 from isca_gui.core.distortion.distortions import DISTORTIONS, ORIGINAL, UNDECIDED_LABEL
 from isca_gui.core.model.descriptor import DESCRIPTORS, EXTRA, describe
 from isca_gui.core.recognition.mixture import Unmixer
-from isca_gui.core.recognition.neighbours import (
-    TIE,
-    UNDECIDED,
-    Neighbours,
-    balanced,
-    unchanged,
-)
+from isca_gui.core.recognition.neighbours import TIE, Neighbours, balanced, unchanged
 from isca_gui.core.recognition.severity import severity
+from isca_gui.core.recognition.typicality import typicality
 from isca_gui.core.recognition.verdict import (
     NEARLY_ALL,
     RULES,
@@ -40,8 +35,6 @@ if TYPE_CHECKING:
 
 MOST_NEIGHBOURS = 1000
 FIT_ADVICE = "Choose another picture; on the command line, --resize or --crop makes it fit."
-# Blocks that agree on the strength better than this do not make a picture any less unusual.
-_LEAST_DISAGREEMENT = 0.05
 
 
 class RecognitionError(Exception):
@@ -168,49 +161,51 @@ class Recogniser:
     ) -> Recognition:
         if rule not in RULES:
             raise RecognitionError(f"The rule must be one of {', '.join(RULES)}, not '{rule}'.")
-        classes = self.neighbours.classes
         points = self._compared(described)[:, 0]
         near = self.neighbours.nearest(points, leave_out)
-        shares = vote_shares(classes, near.winner)
+        shares = vote_shares(near.classes, near.winner)
         label = ORIGINAL if identical else winning_label(shares, rule)
         pair = None
         if rule == "evidence":
-            pair = self._pair(points, label, shares, leave_out)
+            pair = self._pair(points, near, label, shares, leave_out)
         if pair is not None:
             label = pair[0]
 
         beyond_training = False
         if label == ORIGINAL and not identical:
             beyond_training = self._is_beyond_training(points, leave_out)
-        mse = self._severity(described, near.winner, label, leave_out)
-        known_levels = {classes.index(label): mse} if label in classes else {}
-        rank = self.neighbours.ranks(near, known_levels, leave_out)
-        nearest = near.closest_picture()
-        level = self._levels[nearest].astype(np.float32)
+        mse = self._severity(described, near, label, leave_out)
+        fit = typicality(near, label, mse)
+        level = near.levels[near.closest].astype(np.float32)
         return Recognition(
-            classes=classes,
+            classes=near.classes,
             grid=self.model.grid,
             winner=near.winner,
             distances=near.distances,
-            nearest=nearest,
+            nearest=near.closest,
             level=level,
-            confidence=_confidence(near),
-            rank=rank,
+            confidence=near.confidence,
+            rank=fit.rank,
             verdict=make_verdict(
                 label=label,
                 pair=pair,
                 rule=rule,
                 shares=shares,
                 severity=mse,
-                nearest_level=self._nearest_level(near.winner, level, label),
-                unusual=self._unusual(near, rank, label, mse, leave_out),
+                nearest_level=_nearest_level(near, level, label),
+                unusual=fit.unusual,
                 identical=identical,
                 beyond_training=beyond_training,
             ),
         )
 
     def _pair(
-        self, points: Floats, label: str, shares: Mapping[str, float], leave_out: int | None
+        self,
+        points: Floats,
+        near: NearestPictures,
+        label: str,
+        shares: Mapping[str, float],
+        leave_out: int | None,
     ) -> tuple[str, str] | None:
         """Return the two distortions in a picture, the one with more votes first, or None.
 
@@ -220,17 +215,16 @@ class Recogniser:
         leads_together = label == UNDECIDED_LABEL and is_ambiguous(shares)
         if self._unmixer is None or not (leads_together or len(damage_in(label)) == 1):
             return None
-        pair = self._unmixer.find_pair(points, leave_out)
+        pair = self._unmixer.find_pair(points, near.typical, leave_out)
         if pair is not None and shares.get(pair[1], 0.0) > shares.get(pair[0], 0.0):
             return pair[1], pair[0]
         return pair
 
     def _severity(
-        self, described: Floats, winner: NDArray[np.int16], label: str, leave_out: int | None
+        self, described: Floats, near: NearestPictures, label: str, leave_out: int | None
     ) -> float:
         """Return the MSE of a picture (block, 1, number) that is called `label`."""
-        classes = self.neighbours.classes
-        if label not in classes or label == ORIGINAL:
+        if label not in near.classes or label == ORIGINAL:
             return 0.0
         labels = self._examples.labels
         members = [
@@ -239,40 +233,16 @@ class Recogniser:
         if not members:
             return 0.0
         # Untouched blocks count too: they say that the damage is weak.
-        voters = [index for index, name in enumerate(classes) if name in (label, ORIGINAL)]
+        voters = [index for index, name in enumerate(near.classes) if name in (label, ORIGINAL)]
         return severity(
             described,
             self._examples.descriptors,
             self._levels,
             np.array(members, np.intp),
-            np.isin(winner, voters),
+            np.isin(near.winner, voters),
             inside=0 if self.model.kernel is not None else self.model.settings.components,
             noise=label in DISTORTIONS and DISTORTIONS[label].random,
         )
-
-    def _nearest_level(self, winner: NDArray[np.int16], level: Floats, label: str) -> float:
-        """Return the median MSE of the nearest pictures over the blocks that vote for a label."""
-        classes = self.neighbours.classes
-        if label not in classes or label == ORIGINAL:
-            return 0.0
-        mine = winner == classes.index(label)
-        return float(np.median(level[mine])) if mine.any() else 0.0
-
-    def _unusual(
-        self, near: NearestPictures, rank: Floats, label: str, mse: float, leave_out: int | None
-    ) -> float:
-        """Return the mean −log rank of damaged blocks plus the log of their disagreement."""
-        classes = self.neighbours.classes
-        if label not in classes or label == ORIGINAL:
-            return 0.0
-        damaged = near.winner != UNDECIDED
-        if ORIGINAL in classes:
-            damaged &= near.winner != classes.index(ORIGINAL)
-        if not damaged.any():
-            return 0.0
-        disagreement = self.neighbours.disagreement(near, classes.index(label), mse, leave_out)
-        strangeness = float(-np.log(rank[damaged]).mean())
-        return strangeness + float(np.log(max(disagreement, _LEAST_DISAGREEMENT)))
 
     def _is_beyond_training(self, points: Floats, leave_out: int | None) -> bool:
         """Whether a picture that is nearest to the reference is not an original all the same.
@@ -304,14 +274,9 @@ def _lengths(vectors: Floats) -> Floats:
     return lengths
 
 
-def _confidence(near: NearestPictures) -> Floats:
-    """Return 0 where the two nearest classes are equally far, 1 where the second is not near."""
-    if near.distances.shape[1] < 2:
-        return np.ones(len(near.winner), np.float32)
-    first, second = np.partition(near.distances, 1, axis=1)[:, :2].T
-    # Both are infinite where a block has no neighbours at all; it is undecided and gets 0 below.
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.where(np.isfinite(second), (second - first) / np.maximum(second, TIE), 1.0)
-    found[near.winner == UNDECIDED] = 0.0
-    confidence: Floats = np.nan_to_num(found).astype(np.float32)
-    return confidence
+def _nearest_level(near: NearestPictures, level: Floats, label: str) -> float:
+    """Return the median MSE of the nearest pictures over the blocks that vote for a label."""
+    if label not in near.classes or label == ORIGINAL:
+        return 0.0
+    mine = near.winner == near.classes.index(label)
+    return float(np.median(level[mine])) if mine.any() else 0.0

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from isca_gui.core.distortion.dataset_spec import HIGHEST_MSE
 from isca_gui.core.model.descriptor import EXTRA
-from isca_gui.core.settings import HIGHEST_MSE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

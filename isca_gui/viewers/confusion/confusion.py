@@ -112,7 +112,7 @@ class ConfusionViewer(Viewer):
         session.dataset_changed.connect(self.mark_dirty)
         session.reference_changed.connect(self.mark_dirty)
         session.spec_changed.connect(self.mark_dirty)
-        jobs.changed.connect(self._update_evaluate)
+        jobs.changed_of(JobName.EVALUATION).connect(self._update_evaluate)
 
     def missing_step(self) -> NextStep | None:
         """Return the step to a trained model, or to its evaluation."""
@@ -156,6 +156,7 @@ class ConfusionViewer(Viewer):
         selected = self.session.run
         missing = selected is not None and selected.evaluation is None
         self.evaluate.setVisible(missing)
+        self._update_evaluate()
         if selected is not None and missing:
             self.note.setText(f"{selected.name} has not been evaluated yet.")
         else:
@@ -399,7 +400,7 @@ class ConfusionViewer(Viewer):
             self._actions.evaluate(self.session.run.number)
 
     def _update_evaluate(self) -> None:
-        if self.isVisible() and self.session.run is not None:
+        if self.session.run is not None:
             busy = self.jobs.running(JobName.EVALUATION.of(self.session.run.number))
             self.evaluate.setEnabled(not busy)
             self.evaluate.setToolTip("The evaluation is running." if busy else _EVALUATE_TIP)

@@ -80,7 +80,7 @@ class ConvergenceViewer(Viewer):
         session.run_selected.connect(self.mark_dirty)
         session.dataset_changed.connect(self.mark_dirty)
         session.reference_changed.connect(self.mark_dirty)
-        jobs.changed.connect(self._on_progress)
+        jobs.changed_of(JobName.TRAINING).connect(self._on_progress)
 
     def missing_step(self) -> NextStep | None:
         """Return the step to a training, unless one is running."""
@@ -349,8 +349,7 @@ class ConvergenceViewer(Viewer):
         self._on_timer()
 
     def _on_progress(self) -> None:
-        if self.isVisible():
-            self.progress.setText(self.describe())
+        self.progress.setText(self.describe())
 
     def describe(self) -> str:
         """Return which run is shown, how far it is, and how long it will still take."""

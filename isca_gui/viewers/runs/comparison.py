@@ -97,7 +97,7 @@ class ComparisonViewer(Viewer):
         session.dataset_changed.connect(self.mark_dirty)
         session.reference_changed.connect(self.mark_dirty)
         session.spec_changed.connect(self.mark_dirty)
-        jobs.changed.connect(self._update_button)
+        jobs.changed_of(JobName.EVALUATION).connect(self._update_button)
 
     def missing_step(self) -> NextStep | None:
         """Return the step to a trained model."""
@@ -141,7 +141,7 @@ class ComparisonViewer(Viewer):
 
     def _build(self) -> None:
         self.table = QTableWidget(0, len(COLUMNS), self)
-        self.table.setHorizontalHeaderLabels(TITLES)
+        self.table.setHorizontalHeaderLabels([run_tables.heading(title) for title in TITLES])
         for column, (_, tip, _) in enumerate(COLUMNS):
             head = self.table.horizontalHeaderItem(column)
             if head is not None:
@@ -192,8 +192,6 @@ class ComparisonViewer(Viewer):
         return [run for run in self.session.runs if run.evaluation is None]
 
     def _update_button(self) -> None:
-        if not self.isVisible():
-            return
         evaluations = [JobName.EVALUATION.of(run.number) for run in self.session.runs]
         busy = any(self.jobs.running(job) for job in evaluations)
         tip = "Recognise every training picture as if the model had not seen it"

@@ -197,7 +197,7 @@ class RunsModel(QAbstractTableModel):
         """Return a column's title and tooltip."""
         if orientation == Qt.Orientation.Horizontal:
             if role == Qt.ItemDataRole.DisplayRole:
-                return TITLES[section]
+                return run_tables.heading(TITLES[section])
             if role == Qt.ItemDataRole.ToolTipRole:
                 return f"{self._columns[section].tip}. {run_tables.SORT_TIP}"
         return None
@@ -249,7 +249,7 @@ class RunsViewer(Viewer):
         session.dataset_changed.connect(self.mark_dirty)
         session.reference_changed.connect(self.mark_dirty)
         session.spec_changed.connect(self.mark_dirty)
-        jobs.changed.connect(self._update_buttons)
+        jobs.changed_of(JobName.EVALUATION).connect(self._update_buttons)
 
     def missing_step(self) -> NextStep | None:
         """Return the step to a trained model."""
@@ -407,8 +407,6 @@ class RunsViewer(Viewer):
         self.menu().popup(self.table.viewport().mapToGlobal(place))
 
     def _update_buttons(self) -> None:
-        if not self.isVisible():
-            return
         run = self.session.run
         busy = run is not None and self.jobs.running(JobName.EVALUATION.of(run.number))
         for text, button in self.buttons.items():

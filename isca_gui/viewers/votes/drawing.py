@@ -30,6 +30,8 @@ _DRAW = {CONFIDENCE: vote_overlays.confidence_overlay, SEVERITY: vote_overlays.s
 # Screen pixels that one unit of a pattern needs for the picture to be seen through it.
 _UNIT = 2.5
 _LARGEST_SPACING = 64
+# Pixels whose map is drawn between two ticks of the window's clock, with time to spare.
+_MOST_AT_ONCE = 1 << 20
 GUESS_FIRST = "A mystery picture: what was done to it? Guess on the left to see the answer."
 
 
@@ -45,6 +47,11 @@ def draw_map(kind: str, tested: TestedPicture, spacing: int = 1) -> tuple[Layer,
     else:
         pixels = _DRAW[kind](found, height, width)
     return picture, pixel_image(pixels)
+
+
+def is_quick(tested: TestedPicture) -> bool:
+    """Whether a map of this picture may be drawn in the window's thread."""
+    return tested.picture.size <= _MOST_AT_ONCE
 
 
 def concealed(tested: TestedPicture | None) -> TestedPicture | None:

@@ -50,6 +50,7 @@ from isca_gui.viewers.votes.drawing import (
     VOTES,
     concealed,
     draw_map,
+    is_quick,
     ordered_shares,
     spacing_at,
 )
@@ -263,7 +264,9 @@ class VoteMapViewer(Viewer):
         kind = self.kind
         spacing = self._wanted_spacing()
         self._spacing = spacing
-        self._latest.submit(lambda: draw_map(kind, tested, spacing), self._on_drawn)
+        # A quick drawing is made at once, so that a picture needs no second job to be seen.
+        run = self._latest.run_now if is_quick(tested) else self._latest.submit
+        run(lambda: draw_map(kind, tested, spacing), self._on_drawn)
 
     def _wanted_spacing(self) -> int:
         """Return the spacing of patterns for the zoom at which the picture is or will be shown."""

@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isca_gui.core.distortion.dataset import Dataset, DatasetError, Entry, generate, picture_seed
+from isca_gui.core.distortion.dataset_spec import DatasetSpec, parse_levels
 from isca_gui.core.distortion.distortions import DISTORTIONS, TABLE
 from isca_gui.core.distortion.strength_search import UnreachableError, distort
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import Progress, run
-from isca_gui.core.settings import DatasetSpec, SettingsError, parse_levels
+from isca_gui.core.settings import SettingsError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 
 from isca_gui.core.distortion.dataset import Dataset, DatasetError, Entry, generate
 from isca_gui.core.distortion.dataset_folder import check_target, load, save, stored_entries
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import Progress, run
-from isca_gui.core.settings import DatasetSpec
 from isca_gui.core.storage import files
 
 if TYPE_CHECKING:

@@ -19,12 +19,12 @@ from scipy import fft, ndimage
 
 from isca_gui.core.distortion import dataset_folder, distortions, strength_search
 from isca_gui.core.distortion.dataset import generate
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.distortion.distortions import DISTORTIONS, TABLE, Distortion, mse
 from isca_gui.core.distortion.strength_search import UnreachableError, distort
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
 from isca_gui.core.recognition import vote_overlays
-from isca_gui.core.settings import DatasetSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from isca_gui.core.distortion import dataset
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.model import training
 from isca_gui.core.progress import run
 from isca_gui.core.projects import packing, project
@@ -24,7 +25,7 @@ from isca_gui.core.projects.project import (
     StoredReference,
     StoredRun,
 )
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,6 +25,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from isca_gui.core.distortion import dataset
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.model import model_file, training
 from isca_gui.core.progress import Progress, run
 from isca_gui.core.projects import document as project_document
@@ -49,7 +50,7 @@ from isca_gui.core.projects.project import (
 )
 from isca_gui.core.recognition.evaluation import leave_one_out
 from isca_gui.core.recognition.recogniser import Recogniser
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.core.storage import files
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from skimage import data
 
 from isca_gui.core.distortion import strength_search, unseen_damage
 from isca_gui.core.distortion.dataset import Dataset, Entry, generate
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.distortion.distortions import DISTORTIONS, UNDECIDED_LABEL, mse
 from isca_gui.core.model.training import train
 from isca_gui.core.progress import Progress, run
@@ -36,7 +37,7 @@ from isca_gui.core.recognition.evaluation import (
 )
 from isca_gui.core.recognition.recogniser import Recogniser, RecognitionError
 from isca_gui.core.recognition.verdict import RULES, Verdict
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Generator

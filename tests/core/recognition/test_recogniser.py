@@ -16,6 +16,7 @@ from skimage import data
 
 from isca_gui.core.distortion import strength_search
 from isca_gui.core.distortion.dataset import Dataset, DatasetError, Entry, generate
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.distortion.distortions import DISTORTIONS, UNDECIDED_LABEL, UNLIKE
 from isca_gui.core.model.descriptor import DESCRIPTORS, describe
 from isca_gui.core.model.model import TrainingExamples
@@ -30,7 +31,7 @@ from isca_gui.core.recognition.recogniser import (
     RecognitionError,
 )
 from isca_gui.core.recognition.verdict import NEARLY_ALL, RULES
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -824,11 +825,9 @@ def test_two_distortions_of_a_page_that_is_mostly_white_are_named() -> None:
     recogniser = Recogniser(
         trained(run(generate(page, DatasetSpec(levels=levels), 2)), METHODS["pca"])
     )
-    typical_distances = recogniser.neighbours.typical_distances()
-    assert (
-        np.median(np.where(np.isfinite(typical_distances), typical_distances, 0))
-        < 0.05 * recogniser.neighbours.median_spacing()
-    )
+    typical = recogniser.neighbours.typical_distances()
+    of_a_block = np.where(np.isfinite(typical.distances), typical.distances, 0)
+    assert np.median(of_a_block) < 0.05 * typical.median_spacing()
     for pair in ("blur+jpeg", "blur+gaussian-noise"):
         verdict = recogniser.recognise(distorted(page, pair, 500.0)).verdict
         assert set(verdict.parts) == set(pair.split("+")), verdict.sentence

@@ -9,11 +9,12 @@ from sklearn.decomposition import PCA, KernelPCA
 from sklearn.metrics import pairwise
 
 from isca_gui.core.distortion.dataset import Dataset, Entry, generate
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.model import training
 from isca_gui.core.model.model import NotInvertible
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.core.solvers.steps import CONVERGED, Step
 from tests import reference as ref
 

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from isca_gui.core.distortion.dataset import Dataset, Entry, generate
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.model import training
 from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.core.solvers import direct, driver
 from isca_gui.core.solvers.steps import CONVERGED, SolverError, Step
 from tests import reference as ref

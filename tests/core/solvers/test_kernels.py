@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from sklearn.metrics import pairwise
 
+from isca_gui.core import settings as settings_module
 from isca_gui.core.distortion.dataset import Dataset, Entry, generate
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.model import training
 from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.core.solvers import admm, driver, kernels
 from isca_gui.core.solvers.kernels import KERNELS, KernelSettings
 from tests import reference as ref
@@ -97,6 +99,7 @@ def test_kernels_equal_those_of_scikit_learn(name, numbers):
     blocks = blocks_of(pictures())
     new = blocks_of(pictures(images=3, seed=9))
     found = KERNELS[name](new, blocks, settings)
+    assert tuple(KERNELS) == settings_module.KERNELS
     assert set(KERNELS) == set(NAMES)
     for block, kernel in enumerate(found):
         wanted = SKLEARN[name](new[block], blocks[block], settings)

@@ -442,3 +442,10 @@ def _alive(widget: QWidget) -> bool:
     import shiboken6
 
     return shiboken6.isValid(widget)
+
+
+def test_the_help_page_names_the_keys(qtbot: QtBot) -> None:
+    page = HelpPage([("Ctrl+G", "Make the distorted pictures.")])
+    qtbot.addWidget(page)
+    page.open("keys")
+    assert "Ctrl+G" in page.toPlainText()

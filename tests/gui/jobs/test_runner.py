@@ -98,6 +98,18 @@ def test_a_new_job_of_a_name_cancels_the_old_one_and_its_result_is_dropped(
     assert closed == [True]
 
 
+def test_who_waits_for_one_name_hears_of_no_other(jobs: JobRunner, qtbot: QtBot) -> None:
+    heard: list[str] = []
+    for name in (JobName.TRAINING, JobName.EVALUATION):
+        jobs.changed_of(name).connect(lambda name=name: heard.append(name))
+    jobs.start(JobName.EVALUATION.of(3), "Evaluating", lambda: endless([]))
+    qtbot.waitUntil(lambda: jobs.job(JobName.EVALUATION.of(3)).done > 3)
+    jobs.stop(JobName.EVALUATION.of(3))
+    qtbot.waitUntil(lambda: jobs.idle(JobName.EVALUATION.of(3)))
+    assert set(heard) == {JobName.EVALUATION}
+    assert len(heard) > 2, "its begin, its progress and its end"
+
+
 def test_at_most_one_thread_of_a_name_is_at_work(jobs: JobRunner, qtbot: QtBot) -> None:
     at_work, most = [0], [0]
 

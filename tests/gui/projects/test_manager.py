@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QMessageBox, QW
 
 from isca_gui import app as program
 from isca_gui.core.distortion import strength_search as strength
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.model import training
 from isca_gui.core.pictures import image
 from isca_gui.core.progress import Progress
@@ -29,7 +30,7 @@ from isca_gui.core.projects import folder as project_store
 from isca_gui.core.projects import project
 from isca_gui.core.recognition.evaluation import leave_one_out
 from isca_gui.core.recognition.recogniser import Recogniser
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.jobs import recognition_queue
 from isca_gui.jobs.names import JobName
 from isca_gui.projects import project_io

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.core.storage.lock import Lock
 from isca_gui.core.storage.user_folders import user_folder
 from isca_gui.session.preferences import MOST_RECENT, Preferences

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.session.records import Reference
 
 # Under its own name pytest would take it for a class of tests.

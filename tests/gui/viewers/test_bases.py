@@ -11,9 +11,10 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtWidgets import QFileDialog, QToolButton
 
 from isca_gui.core.distortion import dataset
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.model import training
 from isca_gui.core.progress import run as finish
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.viewers.bases.bases import BasesViewer
 from tests.gui.conftest import opened
 from tests.gui.viewers.conftest import RANDOM, add_run

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isca_gui import cli
-from isca_gui.core.settings import DatasetSpec, TrainingSettings, parse_levels
+from isca_gui.core.distortion.dataset_spec import DatasetSpec, parse_levels
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.viewers.cli_lines import (
     dataset_command,
     run_commands,

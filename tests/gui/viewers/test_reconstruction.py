@@ -11,11 +11,12 @@ import pytest
 
 from isca_gui import cli
 from isca_gui.core.distortion import dataset
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.distortion.distortions import mse
 from isca_gui.core.model import model_file, training
 from isca_gui.core.pictures import image, ssim
 from isca_gui.core.progress import run as finish
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.viewers.reconstruction import ReconstructionViewer, reconstruct
 from tests.gui.conftest import opened
 from tests.gui.viewers.conftest import add_run

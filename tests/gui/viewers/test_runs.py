@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from isca_gui.core.settings import TrainingSettings
 from isca_gui.core.solvers.steps import STOPPED
+from isca_gui.viewers.runs.comparison import ComparisonViewer
 from isca_gui.viewers.runs.runs import NAME, RunsViewer
 from tests.gui.conftest import SETTINGS, opened
 from tests.gui.viewers.conftest import add_run
@@ -41,6 +42,24 @@ def test_runs_are_listed_selected_and_renamed(
     assert viewer.model.setData(viewer.model.index(0, NAME), "my best")
     assert with_run.session.run.name == "my best"
     assert not viewer.model.setData(viewer.model.index(0, NAME), "   ")
+
+
+def test_buttons_are_ready_before_qt_calls_a_raised_tab_visible(
+    qtbot: QtBot, with_dataset: Studio, model: Model
+) -> None:
+    """No job that happens to run later has to enable them."""
+    runs = opened(qtbot, with_dataset, RunsViewer)
+    table = opened(qtbot, with_dataset, ComparisonViewer)
+    for viewer in (runs, table):
+        assert viewer.empty
+        viewer.hide()
+        viewer.on_dock_visibility_changed(False)
+    add_run(with_dataset, model)
+    for viewer in (runs, table):
+        viewer.on_dock_visibility_changed(True)
+        assert not viewer.isVisible()
+    assert all(button.isEnabled() for button in runs.buttons.values())
+    assert table.button.isEnabled()
 
 
 def test_a_run_is_deleted_only_when_confirmed(qtbot: QtBot, with_run: Studio) -> None:

@@ -15,8 +15,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from isca_gui.core.distortion import dataset, strength_search
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.progress import run
-from isca_gui.core.settings import DatasetSpec
 from isca_gui.projects.manager import SUFFIX
 from isca_gui.session.records import Reference, Truth
 from isca_gui.viewers.view_settings import ViewSetting, ViewSettings

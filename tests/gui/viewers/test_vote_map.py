@@ -12,11 +12,13 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QLineEdit
 
 from isca_gui.core.distortion import dataset
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.model import training
 from isca_gui.core.progress import run as finish
 from isca_gui.core.recognition.recogniser import Recogniser
 from isca_gui.core.recognition.vote_overlays import style_of
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
+from isca_gui.jobs.names import JobName
 from isca_gui.session.records import Truth
 from isca_gui.viewers.votes import vote_map
 from isca_gui.viewers.votes.block_details import headline
@@ -229,6 +231,28 @@ def test_patterns_are_drawn_for_the_zoom_of_the_next_picture(
         assert votes._spacing == spacing_at(votes.canvas.zoom())
         spacings.append(votes._spacing)
     assert spacings == [8, 1, 8, 1, 8]
+
+
+def test_one_picture_is_one_job_and_only_a_large_map_is_another(
+    qtbot: QtBot, votes: VoteMapViewer, with_run: Studio, picture: NDArray[np.float32]
+) -> None:
+    session = with_run.session
+    at_work: set[JobName] = set()
+    with_run.jobs.changed.connect(lambda: at_work.update(job.name for job in with_run.jobs.jobs()))
+    with_run.actions.recognise_picture("another", picture)
+    with_run.rest(qtbot)
+    assert votes.verdict.text() == session.test.verdict.sentence  # type: ignore[union-attr]
+    assert votes.canvas.caption == "another"
+    assert at_work == {JobName.RECOGNITION}
+    large = np.tile(picture, (18, 18))
+    session.add_tested(replace(session.test, number=99, picture=large, recognition=None))
+    assert votes._latest.busy, "a megapixel would hold up the window"
+    # What is quick does not wait for the large one, whose drawing comes too late.
+    session.select_tested(session.tested[0].number)
+    assert not votes._latest.busy
+    with_run.rest(qtbot)
+    assert votes.canvas.layer is not None
+    assert votes.canvas.layer.values is session.tested[0].picture
 
 
 def test_the_status_bar_ignores_a_viewer_behind_another(

@@ -16,10 +16,11 @@ from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QImage, QPalette
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from isca_gui import app as program
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.distortion.distortions import ORIGINAL, TABLE
 from isca_gui.core.model import model_file
 from isca_gui.core.pictures import image
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.core.storage import resources
 from isca_gui.jobs.actions import MODEL_SUFFIX, grey
 from isca_gui.session.preferences import Preferences
@@ -557,7 +558,8 @@ import sys, time
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 from isca_gui import app
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
+from isca_gui.core.settings import TrainingSettings
 when, method = sys.argv[1], sys.argv[2]
 
 def later(ready, work):

@@ -27,9 +27,10 @@ from PySide6.QtWidgets import (
 
 from isca_gui import app as program
 from isca_gui.core.distortion import strength_search
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.methods import METHODS
 from isca_gui.core.pictures import image
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 from isca_gui.session.preferences import Preferences
 from isca_gui.widgets import theme
 from isca_gui.window.palette import Palette
