@@ -101,9 +101,8 @@ def _hue(picture: Floats, random: Random) -> tuple[Floats, dict[str, Any]]:
     turn = float(random.choice([-1, 1]) * random.uniform(12, 60))
     if random.random() < 0.5:
         return _in_hsv(picture, turn, 1), {"degrees": turn}
-    # In the plane of Cb and Cr, red turns towards yellow the other way round.
-    c = np.cos(np.radians(-turn))
-    s = np.sin(np.radians(-turn))
+    c = np.cos(np.radians(turn))
+    s = np.sin(np.radians(turn))
     matrix = np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
     return _in_ycc(picture, lambda ycc: ycc @ matrix.T), {"degrees": turn}
 
@@ -118,9 +117,7 @@ def _cast(picture: Floats, random: Random) -> tuple[Floats, dict[str, Any]]:
 
 
 def _channels(picture: Floats, random: Random) -> tuple[Floats, dict[str, Any]]:
-    order = tuple(
-        random.choice([(2, 1, 0), (1, 0, 2), (0, 2, 1), (1, 2, 0), (2, 0, 1)]).tolist()
-    )
+    order = tuple(random.choice([(2, 1, 0), (1, 0, 2), (0, 2, 1), (1, 2, 0), (2, 0, 1)]).tolist())
     return picture[..., order], {"order": "".join("RGB"[k] for k in order)}
 
 
@@ -167,7 +164,7 @@ def _chroma_noise(picture: Floats, random: Random) -> tuple[Floats, dict[str, An
 
 
 def _chroma_blur(picture: Floats, random: Random) -> tuple[Floats, dict[str, Any]]:
-    sigma = random.uniform(2, 6)
+    sigma = random.uniform(2.5, 6)
 
     def change(ycc: Floats) -> Floats:
         blurred = ndimage.gaussian_filter(ycc[..., 1:], (sigma, sigma, 0))
@@ -219,11 +216,11 @@ def _jpeg_444(picture: Floats, random: Random) -> Floats:
 
 def _blur(picture: Floats, random: Random) -> Floats:
     sigma = random.uniform(0.6, 3)
-    return ndimage.gaussian_filter(picture, (sigma, sigma, 0))
+    return np.asarray(ndimage.gaussian_filter(picture, (sigma, sigma, 0)))
 
 
 def _motion(picture: Floats, random: Random) -> Floats:
-    return ndimage.uniform_filter1d(picture, int(random.integers(3, 12)), axis=1)
+    return np.asarray(ndimage.uniform_filter1d(picture, int(random.integers(3, 12)), axis=1))
 
 
 def _same_noise(picture: Floats, random: Random) -> Floats:
@@ -251,7 +248,7 @@ def _contrast(picture: Floats, random: Random) -> Floats:
 
 def _luma_contrast(picture: Floats, random: Random) -> Floats:
     luma = (picture @ _LUMA)[..., None]
-    return picture + (luma - 128) * (random.uniform(0.6, 1.5) - 1)
+    return np.asarray(picture + (luma - 128) * (random.uniform(0.6, 1.5) - 1))
 
 
 def _brightness(picture: Floats, random: Random) -> Floats:
@@ -264,17 +261,17 @@ def _exposure(picture: Floats, random: Random) -> Floats:
 
 def _posterised(picture: Floats, random: Random) -> Floats:
     step = 255 / (int(random.integers(6, 24)) - 1)
-    return np.rint(picture / step) * step
+    return np.asarray(np.rint(picture / step) * step)
 
 
 def _sharpened(picture: Floats, random: Random) -> Floats:
     soft = ndimage.gaussian_filter(picture, (1, 1, 0))
-    return picture + random.uniform(0.4, 2) * (picture - soft)
+    return np.asarray(picture + random.uniform(0.4, 2) * (picture - soft))
 
 
 def _median(picture: Floats, random: Random) -> Floats:
     side = int(random.choice([3, 5]))
-    return ndimage.median_filter(picture, (side, side, 1))
+    return np.asarray(ndimage.median_filter(picture, (side, side, 1)))
 
 
 def _resampled(picture: Floats, random: Random) -> Floats:
@@ -317,7 +314,7 @@ def _weak_noise(picture: Floats, random: Random) -> Floats:
 
 def _weak_blur(picture: Floats, random: Random) -> Floats:
     sigma = random.uniform(0.5, 1.2)
-    return ndimage.gaussian_filter(picture, (sigma, sigma, 0))
+    return np.asarray(ndimage.gaussian_filter(picture, (sigma, sigma, 0)))
 
 
 ON_TOP: tuple[tuple[str, Callable[[Floats, Random], Floats]], ...] = (
@@ -355,10 +352,14 @@ def _changed(picture: Floats, random: Random) -> Iterator[ColourOutcome]:
         yield _outcome(picture, copy, (name, kind, parameters), "")
         place = int(random.integers(len(ON_TOP)))
         on_top, damage = ON_TOP[place]
-        if kind == colour.SUBSAMPLING and on_top in ("JPEG", "WebP", "blur"):
-            # A codec subsamples itself, and a blur leaves nothing of it to be seen.
+        if kind == colour.SUBSAMPLING and on_top != "gamma":
+            # A codec subsamples itself, and a blur or noise leaves nothing of it to be seen.
             continue
+        state = random.bit_generator.state
         damaged = _rounded(damage(copy, random))
+        random.bit_generator.state = state
+        if not _is_seen(_rounded(damage(picture, random)), damaged, kind):
+            continue
         yield _outcome(picture, damaged, (name, kind, parameters), on_top)
 
 
@@ -375,6 +376,9 @@ def _outcome(
 ) -> ColourOutcome:
     name, kind, parameters = truth
     findings = {finding.kind: finding for finding in colour_findings(picture, copy)}
+    if colour.TINT in findings:
+        # The cast of a picture that was grey.
+        findings[colour.CAST] = findings.pop(colour.TINT)
     right = kind in findings and _near(kind, findings[kind].parameters, parameters)
     excused = _EXCUSED if on_top in ("JPEG", "WebP") else set()
     invented = tuple(found for found in findings if found != kind and found not in excused)

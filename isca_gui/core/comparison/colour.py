@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import ndimage
 
 from isca_gui.core.comparison.colour_detail import detail_findings
 from isca_gui.core.pictures import colour_profiles
@@ -45,6 +46,7 @@ _SIDE = 8
 _MOST_BLOCKS = 4000
 _MOST_DETAIL = 300_000
 # Values nearer to black or white than this may be clipped.
+_MOST_TABULATED = 1_000_000
 _RIM = 3.0
 _FEWEST = 24
 # A picture whose chroma deviates less is grey.
@@ -57,6 +59,7 @@ _LEAST_TURN = 4.0
 _LEAST_GAIN = 0.035
 # A change of chroma below this deviation, in grey levels, is no finding.
 _LEAST_CHANGE = 1.2
+_LEAST_SEEN = 2.5
 # A profile has to explain the change this much better than the best other finding, or as well
 # where the reference's file names it; and to leave no more than this share of the change.
 _PROFILE_BETTER = 0.5
@@ -87,12 +90,43 @@ class ColourFinding:
     parameters: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, eq=False)
+class ColourAnswer:
+    """What was done to the colours.
+
+    Parameters
+    ----------
+    findings
+        The changes, the most far-reaching first.
+    recoloured
+        The reference with swapped channels, another profile or a cast made again, so that the luma
+        can be judged without them; None where there is nothing to make again.
+    """
+
+    findings: tuple[ColourFinding, ...] = ()
+    recoloured: Floats | None = None
+
+    @property
+    def sentence(self) -> str:
+        """All findings in words; empty where there are none."""
+        return " ".join(finding.sentence for finding in self.findings)
+
+
 def colour_findings(
     reference: Floats,
     copy: Floats,
     spaces: tuple[ColourSpace | None, ColourSpace | None] = (None, None),
 ) -> tuple[ColourFinding, ...]:
-    """Return what was done to the colours of a copy.
+    """Return what was done to the colours of a copy; parameters as in `colour_answer`."""
+    return colour_answer(reference, copy, spaces).findings
+
+
+def colour_answer(
+    reference: Floats,
+    copy: Floats,
+    spaces: tuple[ColourSpace | None, ColourSpace | None] = (None, None),
+) -> ColourAnswer:
+    """Return what was done to the colours of a copy, and the reference without it.
 
     Parameters
     ----------
@@ -103,9 +137,9 @@ def colour_findings(
     """
     blocks = _block_pairs(reference, copy)
     if _is_grey(blocks.reference):
-        return () if _is_grey(blocks.copy) else (_tint(blocks),)
+        return ColourAnswer(_on_grey(reference, copy, blocks))
     if _is_grey(blocks.copy, _GREY_SHARE * _deviation(blocks.reference)):
-        return (_grey_conversion(reference, copy),)
+        return ColourAnswer((_grey_conversion(reference, copy),))
     fit = _global_fit(blocks)
     profile = _profile(blocks, spaces, fit)
     channels = None
@@ -121,12 +155,16 @@ def colour_findings(
             found.append(_swap_finding(channels))
             reference = reference[..., channels]
             blocks = _block_pairs(reference, copy)
+    recoloured = None
     if found:
+        recoloured = reference
         fit = _global_fit(blocks)
     if profile is None and (channels is None or fit.is_visible):
         found += _global_findings(fit)
+    if any(finding.kind == CAST for finding in found):
+        recoloured = np.clip(reference * fit.gains, 0, 255)
     found += _detail(reference, copy, fit)
-    return tuple(found)
+    return ColourAnswer(tuple(found), recoloured)
 
 
 # --- means of blocks ----------------------------------------------------------------------------
@@ -134,10 +172,18 @@ def colour_findings(
 
 @dataclass(frozen=True, eq=False)
 class _Blocks:
-    """Means of blocks that are not clipped, shape (block, 3)."""
+    """Means of blocks that are not clipped, shape (block, 3).
+
+    `tabulated` are those of the reference after `table`, the mean value of the copy, in any
+    channel, for each value of the reference. `calm` is nearly 1 where the reference's colours are
+    those of the neighbouring blocks, and less where a blur would mix different ones.
+    """
 
     reference: NDArray[np.float64]
     copy: NDArray[np.float64]
+    tabulated: NDArray[np.float64]
+    table: NDArray[np.float64]
+    calm: NDArray[np.float64]
 
 
 def _block_pairs(reference: Floats, copy: Floats) -> _Blocks:
@@ -152,7 +198,34 @@ def _block_pairs(reference: Floats, copy: Floats) -> _Blocks:
     if len(chosen) < _FEWEST:
         chosen = np.arange(len(inside))
     chosen = chosen[:: max(1, len(chosen) // _MOST_BLOCKS)]
-    return _Blocks(first[chosen], second[chosen])
+    table = _table(reference, copy)
+    tabulated, _ = _means_and_inside(table[np.clip(reference, 0, 255).astype(np.uint8)])
+    calm = _calm(first, reference.shape)
+    return _Blocks(first[chosen], second[chosen], tabulated[chosen], table, calm[chosen])
+
+
+def _calm(means: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return weights of blocks that are small where the colour changes from block to block."""
+    side = min(_SIDE, *shape[:2])
+    grid = (means @ _PLANE.T).reshape(shape[0] // side, shape[1] // side, 2)
+    near = ndimage.uniform_filter(grid, (3, 3, 0))
+    spread = ndimage.uniform_filter(grid**2, (3, 3, 0)) - near**2
+    size = np.sqrt(np.maximum(spread.sum(axis=2), 0)).ravel()
+    return np.asarray(1 / (1 + (size / (float(np.median(size)) + 1)) ** 2) + 1e-3)
+
+
+def _table(reference: Floats, copy: Floats) -> NDArray[np.float64]:
+    """Return the mean value of the copy for each value of the reference, over all channels."""
+    step = max(1, int(np.sqrt(reference.size / _MOST_TABULATED)))
+    before = np.clip(reference[::step, ::step], 0, 255).astype(np.uint8).ravel()
+    after = copy[::step, ::step].ravel()
+    count = np.bincount(before, minlength=256)
+    total = np.bincount(before, weights=after, minlength=256)
+    known = np.flatnonzero(count >= _FEWEST)
+    if len(known) < 2:
+        return np.arange(256.0)
+    found: NDArray[np.float64] = np.interp(np.arange(256), known, total[known] / count[known])
+    return found
 
 
 def _means_and_inside(picture: Floats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -217,13 +290,13 @@ def _tone_curve(blocks: _Blocks) -> tuple[Floats, Floats]:
 
 def _toned(reference: Floats, curve: tuple[Floats, Floats], way: str) -> Floats:
     """Return a reference after a curve, applied to each channel, to the luma, or as a factor."""
-    if way == "channels":
+    if way in ("channels", "table"):
         return np.interp(reference, *curve)
     luma = reference @ _LUMA
     after = np.interp(luma, *curve)
     if way == "luma":
-        return reference + (after - luma)[..., None]
-    return reference * (after / np.maximum(luma, 1))[..., None]
+        return np.asarray(reference + (after - luma)[..., None])
+    return np.asarray(reference * (after / np.maximum(luma, 1))[..., None])
 
 
 # --- the global fit -----------------------------------------------------------------------------
@@ -248,6 +321,8 @@ class _Fit:
         Mean square of what is left.
     change
         Mean square of the change of the axes of colour after the curve.
+    colour
+        Root mean square of the axes of colour before the change.
     """
 
     curve: tuple[Floats, Floats]
@@ -258,6 +333,7 @@ class _Fit:
     matrix: NDArray[np.float64]
     unexplained: float
     change: float
+    colour: float
 
     @property
     def is_visible(self) -> bool:
@@ -268,7 +344,7 @@ class _Fit:
     def effect(self) -> float:
         """How strong the findings are, in units of the least that is named."""
         return max(
-            abs(np.log(max(self.saturation, 1e-3))) / _LEAST_SATURATION,
+            float(abs(np.log(max(self.saturation, 1e-3)))) / _LEAST_SATURATION,
             abs(self.turn) / _LEAST_TURN,
             float(np.abs(self.gains - 1).max()) / _LEAST_GAIN,
         )
@@ -278,6 +354,7 @@ def _global_fit(blocks: _Blocks) -> _Fit:
     """Return the fit with the kind of tone curve that leaves least to be explained."""
     curve = _tone_curve(blocks)
     fits = [_fit(blocks, curve, way) for way in ("channels", "luma", "factor")]
+    fits.append(_fit(blocks, (np.arange(256.0), blocks.table), "table"))
     least = min(fit.unexplained for fit in fits)
     # Of those that explain the colours about equally well, the one that needs the least.
     good = [fit for fit in fits if fit.unexplained <= 1.3 * least + 0.1]
@@ -285,16 +362,16 @@ def _global_fit(blocks: _Blocks) -> _Fit:
 
 
 def _fit(blocks: _Blocks, curve: tuple[Floats, Floats], way: str) -> _Fit:
-    toned = _toned(blocks.reference, curve, way)
+    toned = blocks.tabulated if way == "table" else _toned(blocks.reference, curve, way)
     before = toned @ _PLANE.T
     after = blocks.copy @ _PLANE.T
     columns = np.column_stack([before, toned @ _LUMA / 128, np.ones(len(before))])
-    matrix, weights = _robust(columns, after)
+    matrix, weights = _robust(columns, after, blocks.calm)
     left = after - columns @ matrix.T
     neutral = matrix @ np.array([0.0, 0.0, 1.0, 1.0])
     gains = 1 + _rgb_of(neutral) / 128
     undone = (blocks.copy / np.maximum(gains, 0.1)) @ _PLANE.T
-    inner, _ = _robust(columns, undone)
+    inner, _ = _robust(columns, undone, blocks.calm)
     square = inner[:, :2]
     turn = float(np.degrees(np.arctan2(square[1, 0] - square[0, 1], square[0, 0] + square[1, 1])))
     # The length of a turned and scaled axis, without what only shears.
@@ -308,13 +385,24 @@ def _fit(blocks: _Blocks, curve: tuple[Floats, Floats], way: str) -> _Fit:
         matrix=matrix,
         unexplained=float(np.average(np.sum(left**2, axis=1), weights=weights)),
         change=float(np.average(np.sum((after - before) ** 2, axis=1), weights=weights)),
+        colour=float(np.sqrt(np.mean(np.sum(before**2, axis=1)))),
     )
 
 
 def _robust(
-    columns: NDArray[np.float64], wanted: NDArray[np.float64]
+    columns: NDArray[np.float64], wanted: NDArray[np.float64], calm: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the coefficients (2, columns) of a regression by reweighting, and the weights."""
+    """Return the coefficients (2, columns) of a regression by reweighting, and the weights.
+
+    Parameters
+    ----------
+    columns
+        What the colours are explained by, shape (block, column).
+    wanted
+        The axes of colour, shape (block, 2).
+    calm
+        Weights of the blocks from the beginning.
+    """
     weights = np.ones(len(columns))
     # A little is added where a picture has too few colours to tell the coefficients apart: then
     # the colours stay as they were.
@@ -322,10 +410,9 @@ def _robust(
     ridge = np.diag([4.0, 4.0, 1.0, 1.0])
     matrix = prior
     for _ in range(8):
-        weighted = columns * weights[:, None]
-        matrix = np.linalg.solve(
-            weighted.T @ columns + ridge, weighted.T @ wanted + ridge @ prior.T
-        ).T
+        weighted = columns * (calm * weights)[:, None]
+        system = weighted.T @ columns + ridge
+        matrix = np.linalg.solve(system, weighted.T @ wanted + ridge @ prior.T).T.astype(np.float64)
         size = np.sqrt(np.sum((wanted - columns @ matrix.T) ** 2, axis=1))
         scale = 2.5 * float(np.median(size)) + 0.5
         weights = 1 / (1 + (size / scale) ** 2) ** 2
@@ -343,9 +430,12 @@ def _global_findings(fit: _Fit) -> list[ColourFinding]:
     if not fit.is_visible:
         return []
     found = []
-    if abs(fit.saturation - 1) > _LEAST_SATURATION:
+    # Neither is seen where there is little colour to change.
+    paler = abs(fit.saturation - 1) * fit.colour
+    turned = 2 * abs(np.sin(np.radians(fit.turn) / 2)) * fit.colour
+    if abs(fit.saturation - 1) > _LEAST_SATURATION and paler > _LEAST_SEEN:
         found.append(_saturation_finding(fit.saturation))
-    if abs(fit.turn) > _LEAST_TURN:
+    if abs(fit.turn) > _LEAST_TURN and turned > _LEAST_SEEN:
         sentence = f"Hue turned by {abs(fit.turn):.0f}° {_sense(fit.turn)}."
         found.append(ColourFinding(HUE, sentence, {"degrees": fit.turn}))
     if float(np.abs(fit.gains - 1).max()) > _LEAST_GAIN:
@@ -360,9 +450,7 @@ def _sense(turn: float) -> str:
 def _saturation_finding(factor: float) -> ColourFinding:
     percent = 100 * abs(factor - 1)
     verb = "raised" if factor > 1 else "lowered"
-    return ColourFinding(
-        SATURATION, f"Saturation {verb} by {percent:.0f} %.", {"factor": factor}
-    )
+    return ColourFinding(SATURATION, f"Saturation {verb} by {percent:.0f} %.", {"factor": factor})
 
 
 _CASTS = {
@@ -402,10 +490,11 @@ def _swapped(blocks: _Blocks, turned: _Fit) -> tuple[int, ...] | None:
         return None
     errors = {}
     for order in itertools.permutations(range(3)):
-        permuted = _Blocks(blocks.reference[:, order], blocks.copy)
-        fit = _fit(permuted, _tone_curve(permuted), "channels")
-        # Only the curve may help: anything can be explained as a turn of the hue.
-        errors[order] = fit.change
+        before = blocks.reference[:, order].ravel()
+        curve = _curve(before, blocks.copy.ravel(), np.ones(len(before)))
+        # Only a curve may help: anything can be explained as a turn of the hue.
+        left = np.interp(before, *curve).reshape(-1, 3) - blocks.copy
+        errors[order] = _spread(left @ _PLANE.T)
     best = min(errors, key=lambda order: errors[order])
     if best == (0, 1, 2):
         return None
@@ -438,17 +527,25 @@ def _profile(
     plane_left = blocks.copy @ _PLANE.T - columns @ other.matrix.T
     # Turned into the scale of RGB, where the two axes of colour have a length of about 1.5.
     best_other = _spread(plane_left) / 1.5 + 3 * _spread(luma_left[:, None])
+    as_it_is = _left_by_curve(blocks.reference, blocks.copy)
     known = [space for space in spaces if space is not None]
     candidates = [(space, True) for space in known if space.matrix is not None]
     candidates += [(space, False) for space in colour_profiles.COMMON]
     for space, is_known in candidates:
         for lost, convert in ((True, space.from_srgb), (False, space.to_srgb)):
-            made = 255 * convert(original[None])[0]
-            left = _spread(blocks.copy - made)
+            left = _left_by_curve(255 * convert(original[None])[0], blocks.copy)
+            if left > _PROFILE_BETTER * as_it_is:
+                continue
             bound = _PROFILE_KNOWN * best_other + 1 if is_known else _PROFILE_BETTER * best_other
             if left < _PROFILE_LEAVES * change and left < bound:
                 return _profile_finding(space, lost), _Converted(convert)
     return None
+
+
+def _left_by_curve(made: NDArray[np.float64], copy: NDArray[np.float64]) -> float:
+    """Return what a common curve of all channels leaves unexplained."""
+    curve = _curve(made.ravel(), copy.ravel(), np.ones(made.size))
+    return _spread(np.interp(made, *curve) - copy)
 
 
 @dataclass(frozen=True)
@@ -470,10 +567,16 @@ def _profile_finding(space: ColourSpace, lost: bool) -> ColourFinding:
     return ColourFinding(PROFILE, said, {"profile": space.name, "lost": lost})
 
 
-def _tint(blocks: _Blocks) -> ColourFinding:
+def _on_grey(reference: Floats, copy: Floats, blocks: _Blocks) -> tuple[ColourFinding, ...]:
+    """Return what colours were given to a grey reference."""
     fit = _fit(blocks, _tone_curve(blocks), "channels")
-    cast = _cast_finding(fit.gains)
-    return ColourFinding(TINT, f"A grey picture was tinted. {cast.sentence}", cast.parameters)
+    found = []
+    if not _is_grey(blocks.copy) and float(np.abs(fit.gains - 1).max()) > _LEAST_GAIN:
+        cast = _cast_finding(fit.gains)
+        said = f"A grey picture was tinted. {cast.sentence}"
+        found.append(ColourFinding(TINT, said, cast.parameters))
+    details = _detail(reference, copy, fit)
+    return (*found, *(each for each in details if each.kind == CHROMA_NOISE))
 
 
 def _grey_conversion(reference: Floats, copy: Floats) -> ColourFinding:
@@ -507,7 +610,7 @@ def _grey_words(name: str) -> str:
 
 def _as_grey(picture: Floats, name: str) -> Floats:
     if name == LIGHTNESS:
-        return (picture.max(axis=2) + picture.min(axis=2)) / 2
+        return np.asarray((picture.max(axis=2) + picture.min(axis=2)) / 2)
     made: Floats = picture @ np.array(_WEIGHTS[name], dtype=picture.dtype)
     return made
 
@@ -527,7 +630,8 @@ def _detail(reference: Floats, copy: Floats, fit: _Fit) -> list[ColourFinding]:
     chroma = (columns @ fit.matrix.T) @ change.T
     predicted = np.stack([luma, chroma[..., 0], chroma[..., 1]])
     planes = np.stack([made @ _LUMA, *np.moveaxis(made @ _TO_CHROMA.T, 2, 0)])
-    found = detail_findings(predicted.astype(np.float32), planes.astype(np.float32))
+    inside = np.asarray(((made > _RIM) & (made < 255 - _RIM)).all(axis=2))
+    found = detail_findings(predicted.astype(np.float32), planes.astype(np.float32), inside)
     findings = []
     if found.subsampling is not None:
         said = f"Chroma subsampled {found.subsampling}."

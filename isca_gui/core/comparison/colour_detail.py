@@ -19,22 +19,33 @@ if TYPE_CHECKING:
     Floats = NDArray[np.floating[Any]]
 
 _SIDE = 8
-# How far the copy follows the pattern that subsampling leaves, from which on it is named; 1 is all
-# the way. What the luma follows as well does not count.
-_FOLLOWS = 0.5
-_SUREST_NOISE = 8.0
+# Chroma with weaker third differences shows no subsampling.
+_LEAST_DETAIL = 1.5
+# What rounding to 8 bits leaves of third differences, the share of the reference's that is kept at
+# most, and by how much those at even places are larger at least.
+_ROUNDING = 1.2
+_KEPT = 0.4
+_UNEVEN = 1.12
+_KEPT_IF_DOWN = (0.9, 1.07)
+# The share of steps within pairs where values are repeated.
+_REPEATED = 0.15
+# How much larger steps at the borders of a codec's blocks are, in the mean of their roots, which a
+# few strong edges do not sway.
+_BLOCKY = 1.3
+# The least share of a picture that is not clipped, for the rest to be left out.
+_LEAST_INSIDE = 0.1
 # Noise is named above this deviation in Cb and Cr, and above this multiple of the luma's.
 _LEAST_NOISE = 2.5
 _NOISE_OVER_LUMA = 1.5
 # Blur is named above this deviation in pixels.
-_LEAST_BLUR = 1.4
+_LEAST_BLUR = 1.9
+# Codecs remove so much detail of the chroma that they blur it as well.
+_LEAST_BLUR_OF_CODEC = 2.9
 _BLURS = (0.6, 0.8, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0)
 # The share of the pixels at the strongest edges, which codecs keep and a blur does not.
 _STRONGEST = 0.03
-# Chroma with less structure than this shows no blur.
+# Weaker edges show no blur.
 _LEAST_EDGE = 4.0
-# Blocks of a codec have less structure inside than across their borders, below this ratio.
-_BLOCKY = 0.8
 
 
 @dataclass(frozen=True)
@@ -46,7 +57,9 @@ class Detail:
     blur: float | None = None
 
 
-def detail_findings(predicted: Floats, copy: Floats) -> Detail:
+def detail_findings(
+    predicted: Floats, copy: Floats, inside: NDArray[np.bool_] | None = None
+) -> Detail:
     """Return what was done to the fine structure of the chroma.
 
     Parameters
@@ -56,21 +69,23 @@ def detail_findings(predicted: Floats, copy: Floats) -> Detail:
         (3, height, width), 0 to 255.
     copy
         The same of the copy.
+    inside
+        Where the copy is not clipped, shape (height, width); everywhere by default.
     """
+    if inside is None or inside.mean() < _LEAST_INSIDE:
+        inside = np.ones(copy.shape[1:], dtype=bool)
     luma_blur = _blur_of(predicted[:1], copy[:1])
     if luma_blur > 0:
         predicted = np.stack([ndimage.gaussian_filter(plane, luma_blur) for plane in predicted])
-    subsampling = _subsampling(predicted, copy)
+    subsampling = _subsampling(predicted, copy, inside)
     chroma = predicted[1:]
     if subsampling is not None:
         chroma = np.stack([_subsampled(plane, subsampling) for plane in chroma])
+    codec = subsampling is not None or any(_has_blocks(copy[1:], axis) for axis in (0, 1))
     blur = _blur_of(chroma, copy[1:])
     found_blur = None
-    if blur >= _LEAST_BLUR and not _is_blocky(copy[1:]):
+    if blur >= (_LEAST_BLUR_OF_CODEC if codec else _LEAST_BLUR):
         found_blur = blur
-        # What a strong blur leaves no longer shows how it was sampled.
-        subsampling = subsampling if blur < 2 * _LEAST_BLUR else None
-    if blur > 0:
         chroma = np.stack([ndimage.gaussian_filter(plane, blur) for plane in chroma])
     noise = _noise(chroma, copy[1:], predicted[:1], copy[:1])
     return Detail(subsampling, noise, found_blur)
@@ -110,44 +125,99 @@ def _subsampled(plane: Floats, subsampling: str) -> Floats:
     return plane
 
 
-def _subsampling(predicted: Floats, copy: Floats) -> str | None:
-    """Return the subsampling whose pattern the copy's chroma follows and its luma does not."""
-    follows = []
-    for axis in (1, 0):
-        chroma, sure = _pattern(predicted[1:], copy[1:], axis)
-        luma, _ = _pattern(predicted[:1], copy[:1], axis)
-        follows.append(sure and chroma > _FOLLOWS and luma < _FOLLOWS * chroma)
-    return {(True, True): "4:2:0", (True, False): "4:2:2", (False, True): "4:4:0"}.get(
-        (follows[0], follows[1])
-    )
+def _subsampling(predicted: Floats, copy: Floats, inside: NDArray[np.bool_]) -> str | None:
+    """Return the subsampling of the copy's chroma that neither its luma nor the reference has."""
+
+    def halved(axis: int, most: tuple[float, float] = (_KEPT, _UNEVEN)) -> bool:
+        chroma = _is_halved(copy[1:], predicted[1:], axis, inside, most)
+        return chroma and not _is_halved(copy[:1], predicted[:1], axis, inside, most)
+
+    down = halved(0)
+    # Halved down only is so rare that a weaker sign of halving across will do then.
+    across = halved(1, _KEPT_IF_DOWN) if down else halved(1)
+    if across:
+        return "4:2:0" if down else "4:2:2"
+    return "4:4:0" if down else None
 
 
-def _pattern(predicted: Floats, copy: Floats, axis: int) -> tuple[float, bool]:
-    """Return how far a copy follows the pattern of pairs along an axis, and whether that is sure.
+def _is_halved(
+    copy: Floats,
+    predicted: Floats,
+    axis: int,
+    inside: NDArray[np.bool_],
+    bounds: tuple[float, float],
+) -> bool:
+    """Whether the copy was interpolated from half as many values along an axis.
 
-    Averaging over pairs that begin at even places, and over those that begin at odd ones, blurs
-    alike; the two differ in a pattern that nothing but subsampling leaves. The copy's change is
-    regressed on it, which noise and quantisation hardly disturb.
+    Interpolated linearly, as decoders do, four values in a row that begin at an odd place hang
+    together: their third difference is 0. Those that begin at an even place do not. Repeated
+    values are equal in pairs. Blocks of 8 pixels, whose borders lie between pairs as well, are
+    told by the borders that blocks of 16 do not have.
+
+    Parameters
+    ----------
+    copy, predicted
+        Planes of both, shape (plane, height, width).
+    axis
+        0 for down, 1 for across.
+    inside
+        Where the copy is not clipped.
+    bounds
+        The share of the third differences that may be kept, and how uneven they must be.
     """
-    above = 0.0
-    below = 0.0
-    rest = 0.0
-    for plane, made in zip(predicted, copy, strict=True):
-        # The other axis is smoothed, because it may be subsampled too.
-        smooth = ndimage.convolve1d(plane, np.array([1, 3, 3, 1]) / 8, axis=1 - axis)
-        even = _halved(smooth, axis, 0)
-        odd = _halved(smooth, axis, 1)
-        pattern = (even - odd) / 2
-        change = made - (even + odd) / 2
-        above += float(np.sum(pattern * change))
-        below += float(np.sum(pattern**2))
-        rest += float(np.mean(change**2))
-    if below <= 0:
-        return 0.0, False
-    # The standard error of the regression, with the noise taken as white.
-    error = np.sqrt(rest / len(predicted) / below)
-    follows = above / below
-    return follows, bool(follows > _SUREST_NOISE * error)
+
+    def energy(planes: Floats, order: int, start: int) -> float:
+        return _energy(planes, axis, inside, (order, start))
+
+    odd = energy(copy, 3, 1)
+    even = energy(copy, 3, 0)
+    before = (energy(predicted, 3, 0) + energy(predicted, 3, 1)) / 2
+    if before < _LEAST_DETAIL or _has_blocks(copy, axis):
+        return False
+    kept = (odd - _ROUNDING) / before
+    # A reference that was subsampled itself is as uneven already.
+    uneven = energy(predicted, 3, 0) / max(energy(predicted, 3, 1), _ROUNDING)
+    if kept < bounds[0] and even > bounds[1] * odd * max(uneven, 1):
+        return True
+    repeated = energy(copy, 1, 0) < _REPEATED * energy(copy, 1, 1)
+    return repeated and energy(predicted, 1, 0) > 0.5 * energy(predicted, 1, 1)
+
+
+def _energy(
+    planes: Floats, axis: int, inside: NDArray[np.bool_], difference: tuple[int, int]
+) -> float:
+    """Return the mean square of differences along an axis.
+
+    Parameters
+    ----------
+    planes
+        Shape (plane, height, width).
+    axis
+        0 for down, 1 for across.
+    inside
+        Where they count.
+    difference
+        Its order, and whether those count that begin at even (0) or at odd places (1).
+    """
+    order, start = difference
+    made = np.moveaxis(np.diff(planes, order, axis=axis + 1), axis + 1, 0)[start::2]
+    open_ = np.moveaxis(inside, axis, 0)
+    length = len(open_) - order
+    whole = np.logical_and.reduce([open_[k : k + length] for k in range(order + 1)])[start::2]
+    if not whole.any():
+        return 0.0
+    return float(np.mean(np.mean(made**2, axis=1)[whole]))
+
+
+def _has_blocks(planes: Floats, axis: int) -> bool:
+    """Whether steps are larger at the borders of blocks of 8 that are not those of blocks of 16."""
+    steps = np.mean(np.sqrt(np.abs(np.diff(planes, axis=axis + 1))), axis=(0, 2 - axis))
+    places = np.arange(len(steps)) % 16
+    border = steps[places == 7]
+    others = steps[(places % 2 == 1) & (places != 7) & (places != 15)]
+    if not len(border) or not len(others):
+        return False
+    return bool(border.mean() > _BLOCKY * others.mean())
 
 
 # --- blur ---------------------------------------------------------------------------------------
@@ -183,21 +253,6 @@ def _strongest(plane: Floats) -> NDArray[np.bool_]:
     return mask if mask.sum() >= 200 else np.zeros_like(mask)
 
 
-def _is_blocky(chroma: Floats) -> bool:
-    """Whether blocks of 8 or 16 pixels have less structure inside than across their borders."""
-    for side in (8, 16):
-        aligned = sum(_variance_inside(plane, side, 0) for plane in chroma)
-        across = sum(_variance_inside(plane, side, side // 2) for plane in chroma)
-        if aligned < _BLOCKY * across:
-            return True
-    return False
-
-
-def _variance_inside(plane: Floats, side: int, offset: int) -> float:
-    blocks = _blocks(plane[offset:, offset:], side)
-    return float(np.median(blocks.var(axis=(1, 2)))) if len(blocks) else 0.0
-
-
 def _blocks(plane: Floats, side: int) -> Floats:
     rows = plane.shape[0] // side
     columns = plane.shape[1] // side
@@ -208,9 +263,7 @@ def _blocks(plane: Floats, side: int) -> Floats:
 # --- noise --------------------------------------------------------------------------------------
 
 
-def _noise(
-    chroma: Floats, copy_chroma: Floats, luma: Floats, copy_luma: Floats
-) -> float | None:
+def _noise(chroma: Floats, copy_chroma: Floats, luma: Floats, copy_luma: Floats) -> float | None:
     """Return the deviation of noise in Cb and Cr where there is more of it than in the luma."""
     colour = max(_added(chroma, copy_chroma, high) for high in (False, True))
     grey = max(_added(luma, copy_luma, high) for high in (False, True))
