@@ -60,6 +60,8 @@ _LEAST_GAIN = 0.035
 # A change of chroma below this deviation, in grey levels, is no finding.
 _LEAST_CHANGE = 1.2
 _LEAST_SEEN = 2.5
+# A turn and a factor alone, or gains alone, are all there is where they leave this share or less.
+_SIMPLE_LEAVES = 0.15
 # A profile has to explain the change this much better than the best other finding, or as well
 # where the reference's file names it; and to leave no more than this share of the change.
 _PROFILE_BETTER = 0.5
@@ -368,25 +370,71 @@ def _fit(blocks: _Blocks, curve: tuple[Floats, Floats], way: str) -> _Fit:
     columns = np.column_stack([before, toned @ _LUMA / 128, np.ones(len(before))])
     matrix, weights = _robust(columns, after, blocks.calm)
     left = after - columns @ matrix.T
-    neutral = matrix @ np.array([0.0, 0.0, 1.0, 1.0])
-    gains = 1 + _rgb_of(neutral) / 128
-    undone = (blocks.copy / np.maximum(gains, 0.1)) @ _PLANE.T
-    inner, _ = _robust(columns, undone, blocks.calm)
-    square = inner[:, :2]
-    turn = float(np.degrees(np.arctan2(square[1, 0] - square[0, 1], square[0, 0] + square[1, 1])))
-    # The length of a turned and scaled axis, without what only shears.
-    length = np.hypot(square[0, 0] + square[1, 1], square[1, 0] - square[0, 1]) / 2
+    weights = weights * blocks.calm
+    change = _weighted_square(after - before, weights)
+    factor, gains = _simplest(toned, blocks.copy, weights, 2 * _weighted_square(left, weights))
+    if factor is None:
+        neutral = matrix @ np.array([0.0, 0.0, 1.0, 1.0])
+        gains = np.maximum(1 + _rgb_of(neutral) / 128, 0.1)
+        factor = _turn_and_scale(before, (blocks.copy / gains) @ _PLANE.T, weights)
     return _Fit(
         curve=curve,
         way=way,
         gains=gains,
-        saturation=float(length),
-        turn=turn,
+        saturation=float(abs(factor)),
+        turn=float(np.degrees(np.angle(factor))),
         matrix=matrix,
-        unexplained=float(np.average(np.sum(left**2, axis=1), weights=weights)),
-        change=float(np.average(np.sum((after - before) ** 2, axis=1), weights=weights)),
+        unexplained=_weighted_square(left, weights),
+        change=change,
         colour=float(np.sqrt(np.mean(np.sum(before**2, axis=1)))),
     )
+
+
+def _simplest(
+    toned: Floats, copy: Floats, weights: Floats, enough: float
+) -> tuple[complex | None, NDArray[np.float64]]:
+    """Return a turn with a factor alone, or gains alone, where one of them is all there is.
+
+    Parameters
+    ----------
+    toned, copy
+        Means of blocks of the reference after the curve of tone, and of the copy.
+    weights
+        Of the blocks.
+    enough
+        Mean square that may be left unexplained in any case.
+    """
+    before = toned @ _PLANE.T
+    after = copy @ _PLANE.T
+    factor = _turn_and_scale(before, after, weights)
+    turned = _weighted_square(after - _turned(before, factor), weights)
+    column = weights[:, None]
+    gains = np.sum(column * toned * copy, axis=0) / np.sum(column * toned**2 + 1e-6, axis=0)
+    # A common gain belongs to the tone.
+    gains = np.maximum(gains / max(float(gains @ _LUMA), 0.1), 0.1)
+    cast = _weighted_square(after - (toned * gains) @ _PLANE.T, weights)
+    bound = max(enough, _SIMPLE_LEAVES * _weighted_square(after - before, weights))
+    if min(turned, cast) > bound:
+        return None, gains
+    return (factor, np.ones(3)) if turned < cast else (1 + 0j, gains)
+
+
+def _turn_and_scale(before: Floats, after: Floats, weights: Floats) -> complex:
+    """Return the complex number that turns and scales the axes of colour best."""
+    first = before[:, 0] + 1j * before[:, 1]
+    second = after[:, 0] + 1j * after[:, 1]
+    # A little is added, so that colours that are not there have not changed.
+    above = np.sum(weights * first.conj() * second) + 4
+    return complex(above / (np.sum(weights * np.abs(first) ** 2) + 4))
+
+
+def _turned(axes: Floats, factor: complex) -> Floats:
+    made = (axes[:, 0] + 1j * axes[:, 1]) * factor
+    return np.column_stack([made.real, made.imag])
+
+
+def _weighted_square(values: Floats, weights: Floats) -> float:
+    return float(np.average(np.sum(values**2, axis=1), weights=weights))
 
 
 def _robust(
