@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import sys
 from pathlib import Path
@@ -78,6 +79,8 @@ EXCLUDED = [
     "PySide6.QtNetwork",
     "PySide6.QtDBus",
 ]
+# Libraries of the extra `formats`, imported by name when such a picture is opened.
+OPTIONAL = ["pillow_heif", "pillow_jxl"]
 # Files that the program never loads. The GTK theme alone would add twenty libraries.
 _UNUSED = re.compile(
     r"PySide6/(Qt/)?(translations|qml)/"
@@ -90,6 +93,11 @@ _UNUSED = re.compile(
 )
 _LIBRARY = re.compile(r"\.so(\.\d+)*$")
 _MODULE = re.compile(r"\.(cpython-[^/]*|abi3)\.so$")
+
+
+def optional_modules() -> list[str]:
+    """Return the optional libraries that are installed."""
+    return [name for name in OPTIONAL if importlib.util.find_spec(name) is not None]
 
 
 def is_wanted(module: str) -> bool:

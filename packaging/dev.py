@@ -30,6 +30,7 @@ import re
 import shutil
 import subprocess
 import time
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -365,7 +366,18 @@ def install(extras: str) -> None:
         if before:
             STAMP.write_bytes(before)
         raise
+    install_formats(pip)
     STAMP.write_text(key(extras), "ascii")
+
+
+def install_formats(pip: Sequence[str]) -> None:
+    """Install what reads further picture formats, where there are packages for this system."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    packages = project.get("optional-dependencies", {}).get("formats", [])
+    # Without a compiled package there is nothing a person could be asked to do about it.
+    command = [*pip, "--only-binary=:all:", *packages]
+    if packages and call(command, quiet=True, kill=True).code:
+        say("HEIC and JPEG XL pictures cannot be read: pip found no packages for this system.")
 
 
 @contextlib.contextmanager

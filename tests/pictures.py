@@ -408,6 +408,69 @@ def jpeg(samples: np.ndarray, **options: Any) -> bytes:
     return pillow(samples, "JPEG", **({"quality": 100, "subsampling": 0} | options))
 
 
+def psd(
+    samples: np.ndarray,
+    *,
+    packed: bool = False,
+    resources: tuple[tuple[int, bytes], ...] = (),
+    depth: int = 8,
+    version: int = 1,
+    compression: int | None = None,
+) -> bytes:
+    """A Photoshop file with nothing but its flat picture of three or four channels."""
+    height, width, channels = samples.shape
+    blocks = b"".join(
+        b"8BIM" + struct.pack(">HHI", key, 0, len(data)) + data + bytes(len(data) % 2)
+        for key, data in resources
+    )
+    head = b"8BPS" + struct.pack(">H6xHIIHH", version, channels, height, width, depth, 3)
+    head += struct.pack(">II", 0, len(blocks)) + blocks + bytes(4)
+    rows = [samples[row, :, k].tobytes() for k in range(channels) for row in range(height)]
+    lengths = b""
+    if packed:
+        rows = [packbits(row) for row in rows]
+        lengths = b"".join(struct.pack(">H", len(row)) for row in rows)
+    method = int(packed) if compression is None else compression
+    return head + struct.pack(">H", method) + lengths + b"".join(rows)
+
+
+def icc_profile(
+    name: str, curve: float, columns: np.ndarray | None = None, *, model: bytes = b"RGB "
+) -> bytes:
+    """The smallest ICC profile of a gamma curve, and of a matrix for RGB."""
+
+    def text(value: str) -> bytes:
+        data = value.encode("ascii") + b"\0"
+        return b"desc" + bytes(4) + struct.pack(">I", len(data)) + data + bytes(78)
+
+    trc = b"curv" + bytes(4) + struct.pack(">IH", 1, round(256 * curve)) + bytes(2)
+    tags = {b"desc": text(name), b"wtpt": _xyz((0.9642, 1.0, 0.8249)), b"cprt": text("none")}
+    if columns is None:
+        tags[b"kTRC"] = trc
+    else:
+        for k, letter in enumerate((b"r", b"g", b"b")):
+            tags[letter + b"XYZ"] = _xyz(columns[:, k])
+            tags[letter + b"TRC"] = trc
+    table = struct.pack(">I", len(tags))
+    place = 128 + 4 + 12 * len(tags)
+    body = b""
+    for key, data in tags.items():
+        data += bytes(-len(data) % 4)
+        table += key + struct.pack(">II", place + len(body), len(data))
+        body += data
+    head = bytearray(128)
+    struct.pack_into(">I", head, 0, place + len(body))
+    head[8:12] = b"\x02\x10\0\0"
+    head[12:24] = b"mntr" + model + b"XYZ "
+    head[36:40] = b"acsp"
+    head[68:80] = _xyz((0.9642, 1.0, 0.8249))[8:]
+    return bytes(head) + table + body
+
+
+def _xyz(values: Any) -> bytes:
+    return b"XYZ " + bytes(4) + struct.pack(">3i", *(round(65536 * float(v)) for v in values))
+
+
 def gif_bitmap(width: int, height: int) -> bytes:
     """A GIF of one colour that declares any size."""
     return b"GIF89a" + struct.pack("<HHBBB", width, height, 0x80, 0, 0) + b"\0\0\0\xff\xff\xff"

@@ -23,8 +23,9 @@ MEASUREMENTS = {
     "window": window.measure,
     "compare": comparison.measure,
 }
-# This one needs a folder of scenes.
+# These need a folder of scenes.
 TRUTH = "truth"
+COLOUR = "colour"
 
 
 def machine() -> dict[str, object]:
@@ -44,11 +45,11 @@ def measure(
     Parameters
     ----------
     parts
-        Keys of `MEASUREMENTS`, or `TRUTH`.
+        Keys of `MEASUREMENTS`, `TRUTH` or `COLOUR`.
     threads
         Threads or processes to use; all cores by default.
     scenes
-        The folder that `TRUTH` is measured on.
+        The folder that `TRUTH` and `COLOUR` are measured on.
     """
     figures: list[Figure] = []
     for index, part in enumerate(parts):
@@ -59,6 +60,12 @@ def measure(
 
             assert scenes is not None
             figures += yield from truth.measure(scenes, threads)
+            continue
+        if part == COLOUR:
+            from isca_gui.bench import colour
+
+            assert scenes is not None
+            figures += yield from colour.measure(scenes, threads)
             continue
         for figure in MEASUREMENTS[part](threads):
             figures.append(figure)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PARTS: tuple[str, ...] = ("dataset", "solvers", "recognition", "growth")
-TRUTH = "truth"
+# These are followed by a folder of pictures.
+ON_SCENES = ("truth", "colour")
 # These start other Python processes, and a bundle has no Python to start them with.
 if not getattr(sys, "frozen", False):
     PARTS += ("memory", "window", "compare")
@@ -27,8 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "parts",
         nargs="*",
         metavar="PART",
-        help=f"what to measure: {', '.join(PARTS)} (default: all of these); or 'truth SCENES': how "
-        "often comparisons are right on a folder of pictures",
+        help=f"what to measure: {', '.join(PARTS)} (default: all of these); or 'truth SCENES' or "
+        "'colour SCENES': how often comparisons are right on a folder of pictures",
     )
     arguments.add_threads(parser)
     arguments.add_json(parser)
@@ -40,12 +41,12 @@ def run(args: argparse.Namespace) -> int:
     from isca_gui.core.settings import SettingsError
 
     parts, scenes = _parts_and_scenes(args.parts)
-    known = PARTS if scenes is None else (*PARTS, TRUTH)
+    known = PARTS if scenes is None else (*PARTS, *ON_SCENES)
     unknown = set(parts) - set(known)
     if unknown:
         raise SettingsError(
             f"there is no benchmark '{min(unknown)}'; choose from {', '.join(PARTS)}, or "
-            "'truth SCENES'"
+            "'truth SCENES' or 'colour SCENES'"
         )
     task = bench.measure(parts or PARTS, args.threads, scenes)
     figures = progress_bar.run_with_progress(task, "bench", quiet=args.json)
@@ -60,15 +61,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _parts_and_scenes(words: Sequence[str]) -> tuple[list[str], str | None]:
-    """Return the parts, and the folder that follows the part `truth`."""
+    """Return the parts, and the folder that follows `truth` or `colour`."""
     from isca_gui.core.settings import SettingsError
 
     parts = list(words)
-    if TRUTH not in parts:
+    named = next((part for part in parts if part in ON_SCENES), None)
+    if named is None:
         return parts, None
     if getattr(sys, "frozen", False):
-        raise SettingsError("'truth' needs the program installed with pip")
-    place = parts.index(TRUTH) + 1
+        raise SettingsError(f"'{named}' needs the program installed with pip")
+    place = parts.index(named) + 1
     if place == len(parts):
-        raise SettingsError("'truth' needs a folder of pictures: isca bench truth SCENES")
+        raise SettingsError(f"'{named}' needs a folder of pictures: isca bench {named} SCENES")
     return parts, parts.pop(place)

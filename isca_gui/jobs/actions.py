@@ -16,7 +16,7 @@ from isca_gui.core.distortion import dataset, dataset_folder
 from isca_gui.core.distortion.distortions import DISTORTIONS
 from isca_gui.core.distortion.preview import make_preview
 from isca_gui.core.pictures import image, samples
-from isca_gui.core.pictures.decoding import check_size
+from isca_gui.core.pictures.decoding import SUFFIXES, check_size
 from isca_gui.core.progress import Cancelled, Progress
 from isca_gui.core.solvers.steps import State, Step
 from isca_gui.jobs.autosave_interval import autosave_interval, due_every
@@ -43,9 +43,7 @@ if TYPE_CHECKING:
 
 # The suffix of `core.model.model_file`, whose import would hold up the start of the program.
 MODEL_SUFFIX = ".isca"
-PICTURE_FILTER = (
-    "Pictures (*.png *.jpg *.jpeg *.tif *.tiff *.bmp *.webp *.pgm *.ppm *.pnm *.gif);;All files (*)"
-)
+PICTURE_FILTER = f"Pictures ({' '.join(f'*{suffix}' for suffix in SUFFIXES)});;All files (*)"
 
 _NO_REFERENCE = "There is no reference picture yet. Open one first."
 _NO_DATASET = "There is no dataset yet. Generate one first."

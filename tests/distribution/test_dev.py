@@ -337,6 +337,23 @@ def test_every_damage_is_noticed_and_removed(
     assert not repository.stamp.exists()
 
 
+def test_formats_without_packages_for_this_system_do_not_stop_the_set_up(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    project = repository.root / "pyproject.toml"
+    extra = '[project.optional-dependencies]\nformats = ["no-such-package>=1"]\n'
+    project.write_text(PYPROJECT + extra, "utf-8")
+    repository.install()
+    monkeypatch.setenv("CALLS", str(repository.calls))
+    pip = [repository.dev.PYTHON, "-m", "pip"]
+    repository.dev.install_formats(pip)
+    assert "--only-binary=:all: no-such-package>=1" in repository.calls.read_text("utf-8")
+    assert not capfd.readouterr().err
+    monkeypatch.setenv("FAILING", "pip")
+    repository.dev.install_formats(pip)
+    assert "HEIC and JPEG XL" in capfd.readouterr().err
+
+
 def test_a_moved_repository_is_installed_again(repository: Repository, tmp_path: Path) -> None:
     repository.install()
     moved = repository.root.rename(tmp_path / "moved")

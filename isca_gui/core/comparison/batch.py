@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from isca_gui.core.comparison import file_evidence
@@ -41,13 +41,16 @@ KEYS = (
     "height",
     "similarity",
     "regions",
+    "colour",
     "file_says",
     "second_opinion",
     "error",
 )
 # What a table has a column for; the rest has a structure of its own and stands in the JSON
 # document.
-COLUMNS = tuple(key for key in KEYS if key not in ("regions", "file_says", "second_opinion"))
+COLUMNS = tuple(
+    key for key in KEYS if key not in ("regions", "colour", "file_says", "second_opinion")
+)
 _DIVIDERS = re.compile(r"[;=\\]")
 
 
@@ -96,17 +99,18 @@ def compare_files(
         Copies compared at a time; all cores by default.
     """
     # Read at once and not when the first answer is asked for, so that nothing was written before.
-    original = image.read_colour(samples.resolve(reference))
+    original, original_space = image.read_with_space(samples.resolve(reference))
     opinion = _second_opinion(reference) if train else None
 
     def one(name: str) -> CopyResult:
         try:
             path = samples.resolve(name)
-            copy = image.read_colour(path)
+            copy, space = image.read_with_space(path)
+            evidence = file_evidence.read(path)
             result = CopyResult(
                 name,
-                compare(original, copy),
-                file_says=file_evidence.read(path),
+                _noting_depth(compare(original, copy, spaces=(original_space, space)), evidence),
+                file_says=evidence,
                 second_opinion=opinion(name) if opinion is not None else None,
                 reference=original if keep_pictures or then is not None else None,
                 copy=copy if keep_pictures or then is not None else None,
@@ -122,6 +126,15 @@ def compare_files(
         return result
 
     return _streamed(one, names, threads)
+
+
+def _noting_depth(found: Comparison, evidence: dict[str, Any] | None) -> Comparison:
+    """Return an answer that says so where not all bits of the copy's file were read."""
+    bits = (evidence or {}).get("bits", 8)
+    if bits <= 8:
+        return found
+    said = f"{found.sentence} The file has {bits} bits per sample, of which 8 were read."
+    return replace(found, sentence=said)
 
 
 def _streamed(
@@ -167,6 +180,10 @@ def entry(result: CopyResult) -> dict[str, Any]:
     fields["parts"] = list(found.parts)
     fields["file_says"] = result.file_says
     fields["second_opinion"] = _opinion_entry(result)
+    fields["colour"] = [
+        {"kind": each.kind, "parameters": each.parameters, "sentence": each.sentence}
+        for each in found.colour
+    ]
     fields["regions"] = [
         {
             "label": answer.judgement.label,

@@ -11,6 +11,7 @@ from scipy import ndimage
 
 from isca_gui.core.comparison import classifier as classifiers
 from isca_gui.core.comparison import regions as places
+from isca_gui.core.comparison.colour import ColourAnswer, colour_answer
 from isca_gui.core.comparison.features import describe_change
 from isca_gui.core.comparison.kinds import family_of
 from isca_gui.core.comparison.pair import Pair, make_pair
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from isca_gui.core.comparison.classifier import Classifier
+    from isca_gui.core.comparison.colour import ColourFinding
     from isca_gui.core.comparison.pair import Floats
     from isca_gui.core.comparison.regions import BlockMaps, Region
+    from isca_gui.core.pictures.colour_profiles import ColourSpace
 
 UNRELATED = "unrelated"
 # Below this change nothing is left but rounding to 8 bits.
@@ -103,6 +106,8 @@ class Comparison:
         Mean squared change of each block, shape (rows, columns).
     classes
         Labels of the class map; the first is `original`.
+    colour
+        What was done to the colours.
     make_again
         Makes the answer again on the reference when `made_again` is asked for.
     """
@@ -130,6 +135,7 @@ class Comparison:
     severity_map: NDArray[np.float64]
     classes: tuple[str, ...]
     regions: tuple[RegionAnswer, ...] = ()
+    colour: tuple[ColourFinding, ...] = ()
     make_again: Callable[[], Floats | None] | None = field(default=None, repr=False)
 
     @functools.cached_property
@@ -139,7 +145,11 @@ class Comparison:
 
 
 def compare(
-    reference: NDArray[Any], copy: NDArray[Any], classifier: Classifier | None = None
+    reference: NDArray[Any],
+    copy: NDArray[Any],
+    classifier: Classifier | None = None,
+    *,
+    spaces: tuple[ColourSpace | None, ColourSpace | None] = (None, None),
 ) -> Comparison:
     """Return what was done to a copy of a reference.
 
@@ -149,6 +159,8 @@ def compare(
         Pictures of the same size in [0, 1]: grey (height, width) or colour (height, width, 3).
     classifier
         Names the kinds; the shipped one by default.
+    spaces
+        The colour spaces that the files of both are in; None for sRGB and for unknown.
 
     Raises
     ------
@@ -156,6 +168,54 @@ def compare(
         If the pictures cannot be compared.
     """
     pair = make_pair(reference, copy)
+    colours = _colours(reference, copy, pair, spaces)
+    if colours.recoloured is None:
+        return _with_colours(_compare_luma(pair, classifier, colours), colours)
+    # What was done to the colours changes the luma as well; the rest is judged without it.
+    found = _compare_luma(Pair(colours.recoloured, pair.copy), classifier, colours)
+    measured = replace(
+        found,
+        mse=pair.mse,
+        psnr=_psnr(pair.mse),
+        ssim=mean_ssim(pair.reference_luma, pair.copy_luma),
+    )
+    return _with_colours(measured, colours)
+
+
+def _colours(
+    reference: NDArray[Any],
+    copy: NDArray[Any],
+    pair: Pair,
+    spaces: tuple[ColourSpace | None, ColourSpace | None],
+) -> ColourAnswer:
+    """Return what was done to the colours; nothing where neither picture has any."""
+    if reference.ndim == 2 and copy.ndim == 2:
+        return ColourAnswer()
+    if similarity_of(pair) < _LEAST_SIMILAR:
+        # Nothing can be said of the colours of another picture.
+        return ColourAnswer()
+    both = [
+        np.asarray(each if each.ndim == 3 else np.repeat(each[..., None], 3, axis=2), np.float32)
+        for each in (reference, copy)
+    ]
+    found = colour_answer(both[0] * np.float32(255), both[1] * np.float32(255), spaces)
+    if found.recoloured is None or pair.reference.ndim == 2:
+        return ColourAnswer(found.findings)
+    return ColourAnswer(found.findings, found.recoloured.astype(np.float32))
+
+
+def _with_colours(found: Comparison, colours: ColourAnswer) -> Comparison:
+    """Return an answer about the luma with what was done to the colours."""
+    if not colours.findings:
+        return found
+    said = found.sentence
+    if found.label == ORIGINAL and not found.severity and found.mse:
+        said = "Only the colours have changed."
+    return replace(found, colour=colours.findings, sentence=f"{said} {colours.sentence}")
+
+
+def _compare_luma(pair: Pair, classifier: Classifier | None, colours: ColourAnswer) -> Comparison:
+    """Return what was done to the luma."""
     maps = places.measure_blocks(pair)
     if pair.mse < _ROUNDING_MSE and maps.largest.max() <= 1.01:
         return _answer(pair, maps, None, ())
@@ -164,7 +224,7 @@ def compare(
         return _unrelated(pair, maps, similarity)
     colour = colour_change(pair)
     if colour > _COLOUR and pair.mse < colour * _COLOUR_ONLY:
-        return _recoloured(pair, maps, colour)
+        return _recoloured(pair, maps, colour, named=bool(colours.findings))
     names = classifier or classifiers.shipped()
     regions = places.damaged_regions(maps, *pair.reference.shape[:2])
     answers = tuple(
@@ -301,12 +361,26 @@ def _parts(pair: Pair) -> list[Pair]:
     return [pair.crop(top, top + tall, left, left + wide) for top, left in corners]
 
 
-def _recoloured(pair: Pair, maps: BlockMaps, colour: float) -> Comparison:
-    """Return the answer where the colours were changed and the luma hardly."""
+def _recoloured(pair: Pair, maps: BlockMaps, colour: float, named: bool) -> Comparison:
+    """Return the answer where the colours were changed and the luma hardly.
+
+    Parameters
+    ----------
+    pair, maps
+        The pictures and what was measured of their blocks.
+    colour
+        Mean squared change of Cb and Cr.
+    named
+        Whether what was done to the colours is known.
+    """
+    if named:
+        found = _answer(pair, maps, None, ())
+        said = f"The luma has hardly changed (MSE {level_text(pair.mse)})."
+        return replace(found, sentence=said, similarity=similarity_of(pair))
     said = (
         "Not recognised: the change is mainly in the colours "
         f"(Cb and Cr by MSE {level_text(colour)}, the luma by MSE {level_text(pair.mse)}). "
-        "Only changes to the luma can be named so far."
+        "It is none of the changes of colour that can be named."
     )
     return replace(
         _unrelated(pair, maps, similarity_of(pair)),

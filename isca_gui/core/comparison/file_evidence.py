@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PIL import Image, JpegImagePlugin
 
 from isca_gui.core.comparison.jpeg_lattice import nearest_quality
+from isca_gui.core.pictures import box_files
 
 if TYPE_CHECKING:
     import os
@@ -23,9 +25,16 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any] | None:
     """
     try:
         with Image.open(path) as picture:
-            return _evidence(picture)
+            found = _evidence(picture)
+        bits = _avif_bits(path) if found["format"] == "AVIF" else None
+        return found if bits is None else found | {"bits": bits}
     except (OSError, ValueError, SyntaxError, Image.DecompressionBombError):
         return None
+
+
+def _avif_bits(path: str | os.PathLike[str]) -> int | None:
+    with Path(path).open("rb") as stream:
+        return box_files.heif_facts(stream.read(box_files.LARGEST_HEADER)).bits
 
 
 def _evidence(picture: Image.Image) -> dict[str, Any]:

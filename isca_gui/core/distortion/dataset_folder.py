@@ -26,6 +26,7 @@ from isca_gui.core.distortion.dataset import Dataset, DatasetError, Entry, Unrea
 from isca_gui.core.distortion.dataset_spec import HIGHEST_MSE, DatasetSpec
 from isca_gui.core.distortion.distortions import ORIGINAL, mse
 from isca_gui.core.pictures import image
+from isca_gui.core.pictures.decoding import SUFFIXES
 from isca_gui.core.pictures.image import ImageError
 from isca_gui.core.progress import Progress
 from isca_gui.core.settings import SettingsError, check_seed
@@ -43,19 +44,7 @@ SCHEMA = 1
 MANIFEST = "manifest.csv"
 DESCRIPTION = "dataset.json"
 COLUMNS = ("file", "label", "target_mse", "achieved_mse", "strength", "seed")
-PICTURE_SUFFIXES = {
-    ".png",
-    ".jpg",
-    ".jpeg",
-    ".tif",
-    ".tiff",
-    ".bmp",
-    ".webp",
-    ".pgm",
-    ".ppm",
-    ".pnm",
-    ".gif",
-}
+PICTURE_SUFFIXES = frozenset(SUFFIXES)
 # Bytes of a manifest or description above which it is not read.
 _LARGEST_TEXT = 64 * 2**20
 # Problems and names listed in one message.

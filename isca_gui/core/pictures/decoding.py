@@ -3,13 +3,14 @@
 Pillow decodes. Where it would lose or misread samples, its decoder is pointed at the right bytes:
 16-bit colour is decoded twice, once for the high and once for the low bytes, and the output of
 libtiff is taken in the machine's own byte order, in which libtiff delivers it. TIFF sample types
-that Pillow does not know go to tifffile.
+that Pillow does not know go to tifffile, HEIC and JPEG XL to libraries of their own.
 """
 
 from __future__ import annotations
 
 import enum
 import math
+import re
 import struct
 import sys
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from PIL import Image, ImageFile, UnidentifiedImageError
 
+from isca_gui.core.pictures import box_files, colour_profiles, jpeg_scans
 from isca_gui.core.pictures.tiff_limits import holds_too_much
 
 if TYPE_CHECKING:
@@ -25,8 +27,32 @@ if TYPE_CHECKING:
 
 MAX_PIXELS = 64_000_000
 MAX_SIDE = 16_384
-FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "PPM", "GIF")
-READABLE = "PNG, JPEG, TIFF, BMP, WebP, PGM/PPM or GIF"
+FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "WEBP", "PPM", "GIF", "JPEG2000", "AVIF", "PSD")
+READABLE = (
+    "PNG, JPEG, TIFF, BMP, WebP, PGM/PPM, GIF, JPEG 2000, AVIF, HEIC, JPEG XL or PSD (flat picture)"
+)
+# The endings of files in these formats, in lower case.
+SUFFIXES = (
+    ".png",
+    ".jpg",
+    ".jpeg",
+    ".tif",
+    ".tiff",
+    ".bmp",
+    ".webp",
+    ".pgm",
+    ".ppm",
+    ".pnm",
+    ".gif",
+    ".jp2",
+    ".j2k",
+    ".jpx",
+    ".avif",
+    ".heic",
+    ".heif",
+    ".jxl",
+    ".psd",
+)
 
 Stream = IO[bytes]
 
@@ -34,6 +60,7 @@ Stream = IO[bytes]
 class _Tag(enum.IntEnum):
     """Tags of TIFF and EXIF."""
 
+    SUBFILE_TYPE = 254
     WIDTH = 256
     LENGTH = 257
     BITS_PER_SAMPLE = 258
@@ -46,8 +73,11 @@ class _Tag(enum.IntEnum):
     TILE_WIDTH = 322
     TILE_LENGTH = 323
     TILE_OFFSETS = 324
+    SUB_DIRECTORIES = 330
     EXTRA_SAMPLES = 338
     SAMPLE_FORMAT = 339
+    ICC_PROFILE = 34675
+    DNG_VERSION = 50706
 
 
 _TIFF_SIGNATURES = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
@@ -64,6 +94,24 @@ _ALPHA = (1, 2, 999)
 
 # Raw modes of 16-bit colour without their byte order.
 _DEEP_RAWMODES = ("RGB;16", "RGBA;16", "RGBa;16", "RGBX;16", "LA;16")
+
+# How camera RAW files begin, apart from those that are a TIFF.
+_RAW_SIGNATURES = {
+    b"FUJIFILMCCD-RAW": "RAF",
+    b"IIRO": "ORF",
+    b"IIRS": "ORF",
+    b"MMOR": "ORF",
+    b"IIU\0": "RW2",
+    b"FOVb": "X3F",
+}
+# Bytes of the header of a PGM or PPM, and comments in one of text: Pillow takes the header byte by
+# byte, and copies what is left of a block for each comment.
+_LARGEST_NETPBM_HEADER = 1 << 16
+_MOST_NETPBM_COMMENTS = 2000
+_NETPBM = re.compile(rb"P[1-6fFy]")
+_COMMENT = re.compile(rb"#[^\r\n]*")
+# The block of a PSD that says whether there is a flat picture.
+_PSD_VERSION = 1057
 
 # What Pillow raises for damaged EXIF data.
 _EXIF_ERRORS = (
@@ -127,6 +175,10 @@ class Samples:
         The stored sample per unit of `values`: Pillow spreads samples of few bits over 0 to 255.
     premultiplied
         Whether the colours are multiplied by alpha.
+    profile
+        The ICC profile that says what the values mean; None for sRGB.
+    primaries
+        Where there is no profile: the code point of the primaries, such as 12 for Display P3.
     """
 
     values: NDArray[Any]
@@ -136,46 +188,69 @@ class Samples:
     orientation: int = 1
     unit: float = 1.0
     premultiplied: bool = False
+    profile: bytes | None = None
+    primaries: int | None = None
 
 
 def decode(stream: Stream, min_side: int) -> Samples:
     """Decode the first frame, after checking the size that its header declares."""
+    head = _head(stream)
+    form = optional_format(head)
+    if form is not None:
+        from isca_gui.core.pictures import optional_decoders
+
+        return optional_decoders.decode(form, stream, min_side)
+    _check_head(head, stream)
     try:
         image = _open(stream)
     except UnidentifiedImageError:
         return _decode_with_tifffile(stream, min_side)
     with image:
-        width, height = image.size
-        check_size(width, height, min_side)
-        if image.format == "TIFF":
-            tags: Any = getattr(image, "tag_v2", {})
-            _check_all_parts_listed(tags)
-            if _misreads_planes(image, tags):
-                return _decode_with_tifffile(stream, min_side)
+        check_size(*image.size, min_side)
+        scans = _check_format(image, stream, head)
+        if image.format == "TIFF" and _misreads_planes(image, getattr(image, "tag_v2", {})):
+            return _decode_with_tifffile(stream, min_side)
         _use_native_byte_order(image)
         premultiplied = _keep_premultiplied(image)
         maximum = _use_raw_netpbm(image)
         deep = _deep_rawmode(image)
         if deep is not None:
             decoded = _decode_deep(image, stream, deep, maximum or 65535.0)
-            return replace(decoded, premultiplied=premultiplied)
+            return replace(decoded, premultiplied=premultiplied, **_colour_meaning(image, head))
         unit = _stored_unit(image)
         image.load()
+        if scans is not None and jpeg_scans.is_cut(stream, scans, image):
+            raise ImageError(
+                "a part of its pixels is missing: it was cut and closed again. "
+                "Choose a complete copy of the file."
+            )
         return replace(
-            _from_mode(image, maximum),
+            samples_of(image, maximum),
             unit=unit,
-            orientation=_orientation(image),
             premultiplied=premultiplied,
+            **_colour_meaning(image, head),
         )
 
 
 def describe(stream: Stream) -> ImageInfo:
     """Read the header of a picture file without decoding its pixels."""
+    head = _head(stream)
+    form = optional_format(head)
+    if form is not None:
+        from isca_gui.core.pictures import optional_decoders
+
+        return optional_decoders.describe(form, stream)
+    _check_head(head, stream)
     try:
         with _open(stream) as image:
             pixel_type = _MODE_NAMES.get(image.mode, image.mode)
             if _deep_rawmode(image):
                 pixel_type = f"16-bit {image.mode}"
+            bits = _boxed_bits(image, head)
+            if bits is not None and bits > 8 and image.mode != "I;16":
+                pixel_type = f"{bits}-bit {image.mode}"
+                if image.format == "AVIF":
+                    pixel_type += ", of which 8 bits are read"
             orientation = _orientation(image) if _has_early_exif(image) else 1
             width, height = _turned(image.size, orientation)
             frames = int(getattr(image, "n_frames", 1))
@@ -201,6 +276,155 @@ def check_size(width: int, height: int, min_side: int) -> None:
             f"it is {width}×{height}, smaller than one block of {min_side}×{min_side}. "
             "Use a larger picture or smaller blocks."
         )
+
+
+# --- before decoding ----------------------------------------------------------------------------
+
+
+def _head(stream: Stream) -> bytes:
+    stream.seek(0)
+    head = stream.read(64)
+    if head[4:8] in (b"ftyp", b"jP  ", b"JXL ") or head[:4] in (b"\x89PNG", b"\xffO\xffQ"):
+        head += stream.read(box_files.LARGEST_HEADER)
+    return head
+
+
+def optional_format(head: bytes) -> str | None:
+    """Return the format of a file that only an optional library reads; None for all others."""
+    if head.startswith((box_files.JXL_CODESTREAM, box_files.JXL_CONTAINER)):
+        return "JPEG XL"
+    found = box_files.brands(head)
+    if found & box_files.HEIC_BRANDS and not found & box_files.AVIF_BRANDS:
+        return "HEIC"
+    return None
+
+
+def _check_head(head: bytes, stream: Stream) -> None:
+    """Reject what Pillow would misread or take too long for."""
+    for signature, kind in _RAW_SIGNATURES.items():
+        if head.startswith(signature):
+            raise _raw_error(kind)
+    if b"crx " in box_files.brands(head):
+        raise _raw_error("CR3")
+    if head[:4] in _TIFF_SIGNATURES and head[8:10] == b"CR":
+        raise _raw_error("CR2")
+    if head.startswith(b"8BPS") and len(head) > 26:
+        _check_psd(head)
+    if _NETPBM.match(head):
+        _check_netpbm(stream)
+
+
+def _raw_error(kind: str) -> ImageError:
+    return ImageError(
+        f"it is a camera RAW file ({kind}), which holds no finished picture. "
+        "Open it in a RAW converter and save it as TIFF or PNG."
+    )
+
+
+def _check_psd(head: bytes) -> None:
+    version = int.from_bytes(head[4:6])
+    bits = int.from_bytes(head[22:24])
+    if version != 1 or bits > 8:
+        what = f"{bits} bits per channel" if version == 1 else "the format of large documents (PSB)"
+        raise ImageError(
+            f"it is a Photoshop file with {what}; only those with 8 bits can be read. "
+            "Save its flat picture as a 16-bit TIFF."
+        )
+
+
+def _check_netpbm(stream: Stream) -> None:
+    stream.seek(0)
+    head = stream.read(_LARGEST_NETPBM_HEADER)
+    too_long = len(head) == _LARGEST_NETPBM_HEADER and len(_COMMENT.sub(b"", head).split()) < 4
+    comments = 0
+    if head[1:2] in b"123":
+        stream.seek(0)
+        while chunk := stream.read(1 << 20):
+            comments += chunk.count(b"#")
+    if too_long or comments > _MOST_NETPBM_COMMENTS:
+        raise ImageError("its comments are too long. Save it again without them.")
+
+
+def check_dynamic_range(transfer: int | None) -> None:
+    """Reject a picture of high dynamic range by its code point of the transfer function."""
+    if transfer in box_files.HDR_TRANSFERS:
+        raise ImageError(
+            f"it has a high dynamic range ({box_files.HDR_TRANSFERS[transfer]}), which would be "
+            "cut. Export it with a standard dynamic range (SDR)."
+        )
+
+
+def check_scans(scans: jpeg_scans.Scans) -> None:
+    """Reject a JPEG that would keep the decoder busy for too long."""
+    if scans.too_many:
+        raise ImageError(
+            f"it has {scans.count} or more scans, far more than a picture of its size needs. "
+            "Save it again as PNG."
+        )
+
+
+def _check_format(
+    image: ImageFile.ImageFile, stream: Stream, head: bytes
+) -> jpeg_scans.Scans | None:
+    """Reject by its header what would be misread; return the scans of a JPEG."""
+    if image.format == "TIFF":
+        tags: Any = getattr(image, "tag_v2", {})
+        reduced = tags.get(_Tag.SUBFILE_TYPE) == 1 and _Tag.SUB_DIRECTORIES in tags
+        if _Tag.DNG_VERSION in tags or reduced:
+            # What Pillow finds there is a thumbnail.
+            raise _raw_error("DNG, NEF, ARW or the like")
+        _check_all_parts_listed(tags)
+    elif image.format in ("JPEG", "MPO"):
+        scans = jpeg_scans.scans_of(stream)
+        check_scans(scans)
+        return scans
+    elif image.format == "AVIF":
+        check_dynamic_range(box_files.heif_facts(head).transfer)
+    elif image.format == "PNG":
+        check_dynamic_range(box_files.png_facts(head).transfer)
+    elif image.format == "JPEG2000":
+        bits = _boxed_bits(image, head)
+        if bits is not None and bits > 8 and image.mode != "I;16":
+            raise ImageError(
+                f"it has {bits} bits per sample, of which only 8 could be read. "
+                "Save it as a 16-bit PNG or TIFF."
+            )
+    elif image.format == "PSD":
+        _check_flat_picture(image)
+    return None
+
+
+def _boxed_bits(image: ImageFile.ImageFile, head: bytes) -> int | None:
+    """Return the bits of a sample where Pillow does not tell them."""
+    if image.format == "JPEG2000":
+        return box_files.jpeg2000_facts(head).bits
+    return box_files.heif_facts(head).bits if image.format == "AVIF" else None
+
+
+def _check_flat_picture(image: ImageFile.ImageFile) -> None:
+    """Reject a PSD with layers only, or with a flat picture that Pillow cannot unpack."""
+    blocks: Any = getattr(image, "resources", ())
+    without = any(key == _PSD_VERSION and data[4:5] == b"\0" for key, _, data in blocks)
+    if without or not image.tile:
+        raise ImageError(
+            "it has no flat picture that can be read. Save it again with the option to maximise "
+            "compatibility, or as TIFF."
+        )
+
+
+def _colour_meaning(image: ImageFile.ImageFile, head: bytes) -> dict[str, Any]:
+    """Return the profile of a picture, or the code point of its primaries, where it has one."""
+    profile = image.info.get("icc_profile")
+    facts = box_files.HeaderFacts()
+    if image.format == "AVIF":
+        facts = box_files.heif_facts(head)
+    elif image.format == "PNG":
+        facts = box_files.png_facts(head)
+    elif image.format == "JPEG2000":
+        facts = box_files.jpeg2000_facts(head)
+    if isinstance(profile, bytes) and profile and image.mode != "CMYK":
+        return {"profile": profile}
+    return {"profile": facts.profile, "primaries": facts.primaries}
 
 
 # --- Pillow -------------------------------------------------------------------------------------
@@ -378,8 +602,12 @@ def _stored_unit(image: ImageFile.ImageFile) -> float:
     return unit
 
 
-def _from_mode(image: ImageFile.ImageFile, maximum: float | None) -> Samples:
+def samples_of(image: ImageFile.ImageFile, maximum: float | None = None) -> Samples:
     """Return the samples of a loaded picture; `maximum` is what a PGM or PPM declares."""
+    return replace(_from_mode(image, maximum), orientation=_orientation(image))
+
+
+def _from_mode(image: ImageFile.ImageFile, maximum: float | None) -> Samples:
     tags: Any = getattr(image, "tag_v2", {})
     min_is_white = tags.get(_Tag.PHOTOMETRIC) == _MIN_IS_WHITE
     if image.mode.startswith("I;16"):
@@ -408,6 +636,13 @@ def _integers(image: ImageFile.ImageFile, tags: Any) -> tuple[NDArray[Any], floa
 
 def _eight_bit(image: Image.Image, white: float) -> Samples:
     transparent = image.has_transparency_data
+    profile = image.info.get("icc_profile")
+    if image.format == "PSD":
+        # The flat picture lies on white already; its fourth channel may be any mask.
+        transparent = False
+        image = image.convert("RGB") if image.mode == "RGBA" else image
+    if image.mode == "CMYK" and isinstance(profile, bytes):
+        image = colour_profiles.eight_bit_to_srgb(image, profile) or image
     if image.mode in ("1", "L", "LA"):
         image = image.convert("LA" if transparent else "L")
     elif image.mode in ("P", "PA", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr"):
@@ -434,8 +669,11 @@ def _keyed_alpha(image: Image.Image) -> NDArray[np.float64] | None:
 
 
 def _orientation(image: Image.Image) -> int:
-    """Return the orientation that is still to be applied; Pillow turns a TIFF while loading it."""
-    if image.format == "TIFF":
+    """Return the orientation that is still to be applied.
+
+    Pillow turns a TIFF while loading it, and Photoshop saves a picture turned.
+    """
+    if image.format in ("TIFF", "PSD"):
         return 1
     try:
         return int(image.getexif().get(_Tag.ORIENTATION, 1))
@@ -490,7 +728,13 @@ def _decode_with_tifffile(stream: Stream, min_side: int) -> Samples:
             inverted=page.photometric == _MIN_IS_WHITE,
             orientation=_tifffile_orientation(page),
             premultiplied=premultiplied,
+            profile=_tifffile_profile(page),
         )
+
+
+def _tifffile_profile(page: Any) -> bytes | None:
+    tag = page.tags.get(_Tag.ICC_PROFILE)
+    return bytes(tag.value) if tag is not None and isinstance(tag.value, bytes) else None
 
 
 def _check_page(page: Any) -> None:

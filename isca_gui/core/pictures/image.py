@@ -7,13 +7,14 @@ import io
 import math
 import os
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image
 
-from isca_gui.core.pictures import decoding
+from isca_gui.core.pictures import colour_profiles, decoding
 from isca_gui.core.pictures.decoding import MAX_PIXELS, MAX_SIDE, ImageError, ImageInfo, Samples
 from isca_gui.core.storage import files
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import ArrayLike, NDArray
+
+    from isca_gui.core.pictures.colour_profiles import ColourSpace
 
 __all__ = [
     "MAX_PIXELS",
@@ -31,6 +34,7 @@ __all__ = [
     "encoded",
     "read",
     "read_colour",
+    "read_with_space",
     "save_png",
     "save_tiff",
 ]
@@ -51,12 +55,13 @@ def read(
     Parameters
     ----------
     path
-        PNG, JPEG, TIFF, BMP, WebP, PGM/PPM or GIF (its first frame).
+        PNG, JPEG, TIFF, BMP, WebP, PGM/PPM, GIF, JPEG 2000, AVIF or PSD; HEIC and JPEG XL with the
+        extra `formats`. The first frame is read; a colour profile is converted to sRGB.
     min_side
         Pictures with a side shorter than this, one block, are rejected.
     value_range
         Sample values that stand for black and white. Without it integers are scaled by the range
-        of their type and floats must already lie in [0, 1].
+        of their type and floats must already lie in [0, 1]. With it, no profile is applied.
 
     Raises
     ------
@@ -67,6 +72,8 @@ def read(
         _check_range(value_range)
     with _one_error(path), _open_regular(path) as stream:
         samples = decoding.decode(stream, min_side)
+        if value_range is None:
+            samples, _ = _in_srgb(samples)
         weights = LUMA if _has_colour(samples) else (1.0,)
         return _orient(_weighted(samples, value_range, weights), samples.orientation)
 
@@ -81,17 +88,37 @@ def read_colour(
 
     Parameters, errors and transparency are as in `read`.
     """
+    return _read_colour(path, min_side, value_range)[0]
+
+
+def read_with_space(
+    path: str | os.PathLike[str], *, min_side: int = 8
+) -> tuple[NDArray[np.float32], ColourSpace | None]:
+    """Read a picture file as `read_colour` does; return also the space that its file is in.
+
+    The space is None for sRGB, for a file that names none, and for one that has no simple formula.
+    """
+    return _read_colour(path, min_side, None)
+
+
+def _read_colour(
+    path: str | os.PathLike[str], min_side: int, value_range: tuple[float, float] | None
+) -> tuple[NDArray[np.float32], ColourSpace | None]:
     if value_range is not None:
         _check_range(value_range)
     with _one_error(path), _open_regular(path) as stream:
         samples = decoding.decode(stream, min_side)
+        space = None
+        if value_range is None:
+            samples, space = _in_srgb(samples)
+        choices = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
         if not _has_colour(samples):
-            return _orient(_weighted(samples, value_range, (1.0,)), samples.orientation)
+            return _orient(_weighted(samples, value_range, (1.0,)), samples.orientation), space
         channels = [
             _orient(_weighted(samples, value_range, weights), samples.orientation)
-            for weights in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+            for weights in choices
         ]
-        return np.stack(channels, axis=2)
+        return np.stack(channels, axis=2), space
 
 
 def describe(path: str | os.PathLike[str]) -> ImageInfo:
@@ -199,6 +226,57 @@ def _open_regular(path: str | os.PathLike[str]) -> Iterator[decoding.Stream]:
             raise ImageError("the file is empty. Choose another file.")
         stream.seek(0)
         yield stream
+
+
+def _in_srgb(samples: Samples) -> tuple[Samples, ColourSpace | None]:
+    """Return the samples in sRGB, and the space they were in; None for sRGB."""
+    space = _space_of(samples)
+    if space is None:
+        return _in_srgb_by_table(samples), None
+    if space.is_srgb:
+        return samples, None
+    if not _has_colour(samples):
+        # A grey value stands for three equal ones.
+        space = replace(space, curves=space.curves[-2:][:1], matrix=None)
+    elif space.matrix is None:
+        return samples, None
+    values = samples.values / np.float32(samples.white)
+    alpha = samples.alpha
+    if samples.premultiplied and alpha is not None:
+        opacity = alpha[..., None] if values.ndim == 3 else alpha
+        values = np.divide(values, opacity, out=np.zeros(values.shape), where=opacity > 0)
+    if samples.inverted:
+        values = 1 - values
+    if not np.isfinite(values).all() or values.min() < 0 or values.max() > 1:
+        # What is wrong with these values is said where they are scaled.
+        return samples, None
+    converted = replace(samples, values=space.to_srgb(values), white=1.0, unit=1.0, inverted=False)
+    return replace(converted, premultiplied=False, profile=None), space
+
+
+def _space_of(samples: Samples) -> ColourSpace | None:
+    if samples.profile:
+        return colour_profiles.colour_space(samples.profile)
+    return colour_profiles.BY_CODE.get(samples.primaries or 0)
+
+
+def _in_srgb_by_table(samples: Samples) -> Samples:
+    """Return samples in sRGB by a profile of tables, which can be applied to 8 bits only."""
+    wanted = b"RGB " if _has_colour(samples) else b"GRAY"
+    if not samples.profile or samples.profile[16:20] != wanted:
+        return samples
+    name = colour_profiles.profile_name(samples.profile)
+    if not name:
+        # The profile is damaged, the picture need not be.
+        return samples
+    if samples.values.dtype != np.uint8 or samples.inverted or samples.premultiplied:
+        raise ImageError(
+            f"its colour profile ({name}) can be applied to 8-bit pictures only. "
+            "Convert it to sRGB and save it again."
+        )
+    source = Image.fromarray(np.ascontiguousarray(samples.values))
+    converted = colour_profiles.eight_bit_to_srgb(source, samples.profile)
+    return samples if converted is None else replace(samples, values=np.asarray(converted))
 
 
 def _has_colour(samples: Samples) -> bool:

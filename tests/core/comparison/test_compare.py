@@ -232,7 +232,34 @@ def test_the_colours_are_looked_at() -> None:
     paler = answer(pixels, copies.whole(grey + 0.5 * (pixels - literal_luma)))
     assert paler.mse < 0.2
     assert not paler.sentence.startswith("The same picture")
-    assert "mainly in the colours" in paler.sentence
+    assert paler.label == "original"
+    assert [finding.kind for finding in paler.colour] == ["saturation"]
+    assert paler.colour[0].parameters["factor"] == pytest.approx(0.5, abs=0.03)
+    assert paler.sentence.endswith("Saturation lowered by 50 %.")
+
+
+def test_the_luma_is_judged_without_what_the_colours_explain() -> None:
+    """Swapped channels change the luma of every block, and are no damage to it."""
+    pixels = copies.photograph("coffee")
+    found = answer(pixels, pixels[..., ::-1].copy())
+    assert (found.label, found.unlike) == ("original", False)
+    assert found.mse > 20
+    assert found.sentence == (
+        "Only the colours have changed. The red and blue channels are swapped."
+    )
+    # What else was done is still found, and the numbers are those of the whole change.
+    blurred = answer(pixels, copies.blurred(pixels[..., ::-1].copy(), 2))
+    assert blurred.label == "blur"
+    assert [finding.kind for finding in blurred.colour] == ["channels"]
+    assert blurred.mse > found.mse
+
+
+def test_a_tinted_copy_of_a_grey_reference() -> None:
+    grey = copies.photograph("camera")
+    tinted = copies.whole(np.repeat(grey[..., None], 3, axis=2) * np.array([1.1, 1.0, 0.8]))
+    found = answer(grey, tinted)
+    assert [finding.kind for finding in found.colour] == ["tint"]
+    assert "tinted" in found.sentence
 
 
 # --- what is no known change --------------------------------------------------------------------

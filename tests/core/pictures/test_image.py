@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib.util
+import io
 import json
 import lzma
 import os
@@ -244,6 +246,49 @@ def png_as(*chunks: tuple[bytes, bytes], size: tuple[int, int, int, int] = (18, 
     return (
         p.png_header(*size) + b"".join(p.png_chunk(*c) for c in chunks) + p.png_chunk(b"IEND", b"")
     )
+
+
+def deep_jpeg2000(samples: np.ndarray) -> bytes:
+    """A JPEG 2000 whose header declares 12 bits for each of three components."""
+    made = bytearray(p.pillow(samples, "JPEG2000"))
+    place = made.index(b"\xffO\xffQ") + 4 + 38
+    made[place : place + 9 : 3] = b"\x0b\x0b\x0b"
+    return bytes(made)
+
+
+def avif(samples: np.ndarray, **options: Any) -> bytes:
+    return p.pillow(samples, "AVIF", quality=100, subsampling="4:4:4", **options)
+
+
+def avif_transfer(transfer: int) -> bytes:
+    made = bytearray(avif(p.SMOOTH_RGB))
+    place = made.index(b"colrnclx") + 8
+    struct.pack_into(">HH", made, place, 9, transfer)
+    return bytes(made)
+
+
+def png_as_hdr(transfer: int) -> bytes:
+    return p.png(p.RGB8, chunks=((b"cICP", bytes([9, transfer, 0, 1])),))
+
+
+def heic_and_jxl() -> dict[str, bytes]:
+    """Files that only the extra `formats` reads and writes; none where it is not installed."""
+    if importlib.util.find_spec("pillow_heif") is None:
+        return {}
+    if importlib.util.find_spec("pillow_jxl") is None:
+        return {}
+    heif = importlib.import_module("pillow_heif")
+    importlib.import_module("pillow_jxl")
+    heic = io.BytesIO()
+    heif.from_pillow(Image.fromarray(p.SMOOTH_RGB)).save(heic, quality=100)
+    return {
+        "colour.heic": heic.getvalue(),
+        "lossless.jxl": p.pillow(p.RGB8, "JXL", lossless=True),
+        "lossy.jxl": p.pillow(p.SMOOTH_RGB, "JXL", quality=90),
+    }
+
+
+HEIC_AND_JXL = heic_and_jxl()
 
 
 def on(array: np.ndarray, alpha: np.ndarray) -> Correct:
@@ -702,6 +747,40 @@ CASES = [
     Case("side-7.png", lambda: p.png(p.GREY8[:7]), Rejected("18.{1,3}7|7.{1,3}18")),
     Case("side-1.png", lambda: p.png(p.GREY8[:1, :1]), Correct(grey8[:1, :1]), {"min_side": 1}),
     Case("side-100.jpg", lambda: p.jpeg(p.SMOOTH), Rejected("100"), {"min_side": 100}),
+    # JPEG 2000, AVIF and PSD
+    Case("lossless.jp2", lambda: p.pillow(p.RGB8, "JPEG2000"), Correct(rgb8)),
+    Case("codestream.j2k", lambda: p.pillow(p.GREY8, "JPEG2000", no_jp2=True), Correct(grey8)),
+    Case("grey16.jp2", lambda: p.pillow(p.GREY16, "JPEG2000"), Correct(grey16)),
+    Case("deep-colour.jp2", lambda: deep_jpeg2000(p.RGB8), Rejected("12 bits")),
+    Case("colour.avif", lambda: avif(p.SMOOTH_RGB), Correct(p.luma(p.SMOOTH_RGB / 255), LOSSY)),
+    Case(
+        "turned.avif",
+        lambda: avif(p.SMOOTH_RGB, exif=b"Exif\0\0" + p.exif(6)),
+        Correct(p.turned(p.luma(p.SMOOTH_RGB / 255), 6), LOSSY),
+    ),
+    Case("hdr.avif", lambda: avif_transfer(16), Rejected("dynamic range .PQ")),
+    Case("hdr.png", lambda: png_as_hdr(18), Rejected("dynamic range .HLG")),
+    Case("flat.psd", lambda: p.psd(p.RGB8), Correct(rgb8)),
+    Case("packed.psd", lambda: p.psd(p.RGB8, packed=True), Correct(rgb8)),
+    Case("mask.psd", lambda: p.psd(np.dstack([p.RGB8, p.ALPHA8])), Correct(rgb8)),
+    Case("deep.psd", lambda: p.psd(p.RGB8, depth=16), Rejected("16 bits")),
+    Case("large.psb", lambda: p.psd(p.RGB8, version=2), Rejected("PSB")),
+    Case("zipped.psd", lambda: p.psd(p.RGB8, compression=2), Rejected("flat")),
+    Case(
+        "layers.psd",
+        lambda: p.psd(p.RGB8, resources=((1057, b"\0\0\0\1\0"),)),
+        Rejected("flat picture"),
+    ),
+    # Camera RAW, some of which hold a thumbnail that Pillow would read
+    Case("camera.raf", lambda: b"FUJIFILMCCD-RAW 0201" + bytes(200), Rejected("RAW.*RAF")),
+    Case("camera.cr2", lambda: b"II*\0\x10\0\0\0CR\2\0" + bytes(200), Rejected("RAW.*CR2")),
+    Case("camera.cr3", lambda: b"\0\0\0\x18ftypcrx \0\0\0\1crx isom", Rejected("RAW.*CR3")),
+    Case("camera.dng", lambda: p.tiff(p.RGB8, tags={50706: ("B", [1, 4, 0, 0])}), Rejected("RAW")),
+    Case(
+        "camera.nef",
+        lambda: p.tiff(p.RGB8, tags={254: ("I", [1]), 330: ("I", [8])}),
+        Rejected("RAW"),
+    ),
     # Not pictures
     Case("empty.png", lambda: b"", Rejected("empty")),
     Case("text.png", lambda: b"This is a text, not a picture.\n" * 20, Rejected("")),
@@ -924,6 +1003,10 @@ WHOLE = {
     "binary.ppm": p.pnm(6, p.RGB16, 65535),
     "text.pgm": p.pnm(2, np.where(LAST, 5, p.GREY8), 255),
     "bits.pbm": p.pnm(4, bits),
+    "lossless.jp2": p.pillow(p.RGB8, "JPEG2000"),
+    "colour.avif": avif(p.SMOOTH_RGB),
+    "packed.psd": p.psd(p.RGB8, packed=True),
+    **HEIC_AND_JXL,
 }
 
 
@@ -1010,6 +1093,13 @@ def invented(draw: st.DrawFn) -> tuple[str, bytes]:
         b"P5 9 9 ",
         b"P3\n",
     ]
+    magic += [
+        b"\xff\x0a",
+        b"\0\0\0\x20ftypheic",
+        b"\0\0\0\x20ftypavif",
+        b"\xffO\xffQ\0",
+        b"8BPS\0\1",
+    ]
     start = draw(st.sampled_from([*magic, b"RIFF\x40\0\0\0WEBPVP8L", b""]))
     return "invented", start + draw(st.binary(max_size=200))
 
@@ -1046,6 +1136,26 @@ def test_damage_gives_a_picture_or_the_one_error(folder: Path, made: tuple[str, 
 
 # Size
 
+
+def jpeg2000_header(width: int, height: int) -> bytes:
+    made = bytearray(p.pillow(p.RGB8, "JPEG2000"))
+    struct.pack_into(">II", made, made.index(b"ihdr") + 4, height, width)
+    struct.pack_into(">II", made, made.index(b"\xffO\xffQ") + 8, width, height)
+    return bytes(made)
+
+
+def avif_header(width: int, height: int) -> bytes:
+    made = bytearray(avif(p.SMOOTH_RGB))
+    struct.pack_into(">II", made, made.index(b"ispe") + 8, width, height)
+    return bytes(made)
+
+
+def psd_header(width: int, height: int) -> bytes:
+    made = bytearray(p.psd(p.RGB8))
+    struct.pack_into(">II", made, 14, height, width)
+    return bytes(made)
+
+
 UNPACKED = 400_000_000  # more than the measuring process may have
 DATA = p.png_chunk(b"IDAT", zlib.compress(bytes(1000)))
 BOMBS: dict[str, bytes] = {
@@ -1063,6 +1173,9 @@ BOMBS: dict[str, bytes] = {
     "square.bmp": bmp_header(100_000, 100_000),
     "square.ppm": b"P6 100000 100000 65535\n" + bytes(1000),
     "long.pgm": b"P2 99999999 8 255\n0 0 0",
+    "square.jp2": jpeg2000_header(100_000, 100_000),
+    "square.avif": avif_header(10_000, 9000),
+    "square.psd": psd_header(30_000, 30_000),
 }
 MEASURE = """
 import json, resource, sys, time
