@@ -452,7 +452,13 @@ def test_a_copy_that_breaks_a_limit_sets_the_exit_code(
     isca: Callable[..., Done], data: Path, tmp_path: Path
 ) -> None:
     limits = tmp_path / "limits.toml"
-    words = ("compare", data / "reference.png", data / "blurred.png", "--profile", limits)
+    words = (
+        "compare",
+        data / "reference.png",
+        data / "good" / "b-blurred.png",
+        "--profile",
+        limits,
+    )
     for most, code in ((0.5, 3), (9, 0)):
         limits.write_text(f"schema = 1\nlimits.blur.sigma = {{ most = {most} }}\n", "utf-8")
         done = isca(*words, "--json")

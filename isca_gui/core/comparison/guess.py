@@ -12,6 +12,7 @@ from isca_gui.core.comparison.pair import ComparisonError
 from isca_gui.core.pictures import image, samples
 
 if TYPE_CHECKING:
+    from isca_gui.core.comparison.compare import Comparison
     from isca_gui.core.comparison.pair import Floats
 
 # Formats that keep every pixel.
@@ -19,6 +20,8 @@ _LOSSLESS = ("PNG", "TIFF", "BMP", "PPM", "GIF")
 # One picture is larger than the other, or its JPEG quality higher, only beyond this.
 _CLEARLY_LARGER = 1.02
 _CLEARLY_BETTER = 3
+# On six sample pictures, each damaged in five ways, the right direction was ahead by 0.18 or more.
+_CLEARLY_SURER = 0.1
 # Times of files that are closer than this, in seconds, were set by one copying.
 _CLEARLY_OLDER = 60.0
 
@@ -86,14 +89,22 @@ def _in_colour(_: tuple[str, str], pictures: tuple[Floats, Floats]) -> tuple[int
 
 
 def _less_damaged(_: tuple[str, str], pictures: tuple[Floats, Floats]) -> tuple[int | None, str]:
-    """Compare in both directions: what was done has a name in the right one only."""
+    """Compare in both directions: the right one has a likelier name, which explains more."""
     first, second = pictures
     try:
         ways = (compare(first, second), compare(second, first))
     except ComparisonError:
         return None, ""
-    sure = [0.0 if found.unlike or not found.parts else found.probability for found in ways]
-    return _first_if(sure[0] - sure[1], 0.2), "what was done to the other one has a name"
+    sure = [_sureness(found) for found in ways]
+    return _first_if(sure[0] - sure[1], _CLEARLY_SURER), "the other one can be made from it"
+
+
+def _sureness(found: Comparison) -> float:
+    """Return how well an answer explains a copy, 0 to 1."""
+    if found.unlike or not found.parts:
+        return 0.0
+    explained = 1.0 if found.explained is None else found.explained
+    return found.probability * explained
 
 
 def _older(names: tuple[str, str], _: tuple[Floats, Floats]) -> tuple[int | None, str]:

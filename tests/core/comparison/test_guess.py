@@ -51,7 +51,7 @@ def test_the_better_of_two_jpegs(tmp_path: Path, pixels: np.ndarray) -> None:
 def test_the_one_from_which_the_other_can_be_made(tmp_path: Path, pixels: np.ndarray) -> None:
     Image.fromarray(pixels).save(tmp_path / "sharp.png")
     Image.fromarray(copies.blurred(pixels, 2)).save(tmp_path / "blurred.png")
-    check(tmp_path / "sharp.png", tmp_path / "blurred.png", "has a name")
+    check(tmp_path / "sharp.png", tmp_path / "blurred.png", "can be made from it")
 
 
 def test_the_older_file_where_nothing_else_tells(tmp_path: Path, pixels: np.ndarray) -> None:
@@ -64,5 +64,5 @@ def test_the_older_file_where_nothing_else_tells(tmp_path: Path, pixels: np.ndar
 def test_a_file_that_is_no_picture(tmp_path: Path, pixels: np.ndarray) -> None:
     Image.fromarray(pixels).save(tmp_path / "a.png")
     (tmp_path / "b.png").write_text("no picture")
-    with pytest.raises(ImageError, match="b.png"):
+    with pytest.raises(ImageError, match=r"b\.png"):
         guess_original(str(tmp_path / "a.png"), str(tmp_path / "b.png"))

@@ -269,9 +269,7 @@ def test_a_report_is_saved_as_page_and_as_pdf(
     studio.rest(qtbot)
     for name in ("report.html", "report.pdf"):
         target = (str(tmp_path / name), "")
-        monkeypatch.setattr(
-            QFileDialog, "getSaveFileName", lambda *_, target=target, **__: target
-        )
+        monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_, target=target, **__: target)
         qtbot.mouseClick(page.report_button, Qt.MouseButton.LeftButton)
         studio.rest(qtbot)
     text = (tmp_path / "report.html").read_text("utf-8")
