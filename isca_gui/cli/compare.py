@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from isca_gui.core.comparison.batch import CopyResult
+    from isca_gui.core.comparison.profile import Profile
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,6 +70,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=0.9,
         help="least probability that --fail-on requires (default: %(default)s)",
     )
+    parser.add_argument(
+        "--profile",
+        metavar="FILE",
+        type=arguments.file_name,
+        help="exit with code 3 if a copy breaks one of the limits in this .toml file",
+    )
     arguments.add_threads(parser)
 
 
@@ -78,6 +85,7 @@ def run(args: argparse.Namespace) -> int:
     from isca_gui.core.comparison import batch
 
     wanted = _fail_on(args)
+    limits = _profile(args)
     names, faults = _copies(args.copies)
     outputs = _output_files(args, names)
     if args.csv:
@@ -106,7 +114,12 @@ def run(args: argparse.Namespace) -> int:
                 has_failed = True
                 printing.report_failure(write, result.name, result.error or "")
                 continue
-            write(batch.entry(result))
+            broken = limits.broken(result.comparison) if limits is not None else None
+            write(batch.entry(result) | _limits_entry(broken))
+            if broken:
+                has_found = True
+                reasons = "; ".join(broken)
+                printing.print_message(f"isca: {result.name}: outside the limits: {reasons}")
             for label in _hits(result, wanted, args.min_probability):
                 has_found = True
                 printing.print_message(f"isca: {result.name}: found {label}")
@@ -116,7 +129,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output:
         from isca_gui.core.comparison import report
 
-        report.save(args.output, args.reference, kept)
+        report.save(args.output, args.reference, kept, limits)
         printing.print_message(f"isca: report written to {args.output}")
     if has_failed:
         return FAILED
@@ -153,6 +166,26 @@ def _fail_on(args: argparse.Namespace) -> set[str]:
     if unknown:
         raise SettingsError(f"--fail-on: unknown '{unknown[0]}'; choose from {', '.join(known)}")
     return wanted
+
+
+def _profile(args: argparse.Namespace) -> Profile | None:
+    """Return the limits that were asked for; a file that cannot be used is a wrong setting."""
+    if args.profile is None:
+        return None
+    from isca_gui.core.comparison import profile
+    from isca_gui.core.settings import SettingsError
+
+    try:
+        return profile.load(args.profile)
+    except profile.ProfileError as error:
+        raise SettingsError(f"--profile: {error}") from error
+
+
+def _limits_entry(broken: list[str] | None) -> dict[str, Any]:
+    """Return what a JSON document says of the limits, where there are any."""
+    if broken is None:
+        return {}
+    return {"limits": {"passed": not broken, "broken": broken}}
 
 
 def _hits(result: CopyResult, wanted: set[str], least: float) -> list[str]:

@@ -131,7 +131,7 @@ class Guide(QObject):
         self._start.raise_()
         self._on_start_shown(True)
         if focus:
-            self._start_page.cards["sample"].setFocus()
+            self._start_page.cards["compare"].setFocus()
 
     def _on_start_shown(self, shown: bool) -> None:
         if shown:
@@ -171,6 +171,7 @@ class Guide(QObject):
         """Run the action of a card or link; an unknown one does nothing."""
         window = self._window
         actions: dict[str, Callable[[], object]] = {
+            "compare": self._compare,
             "sample": self._begin_with_sample,
             "open": window.reference_panel.choose,
             "tour": self.take_tour,
@@ -186,6 +187,10 @@ class Guide(QObject):
         """Start the tour."""
         self.close_start()
         self.tour.start()
+
+    def _compare(self) -> None:
+        self.close_start()
+        self._window.compare()
 
     def _begin_with_sample(self) -> None:
         window = self._window

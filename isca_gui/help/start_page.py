@@ -51,8 +51,13 @@ class Choice:
 
 CHOICES = (
     Choice(
+        "compare",
+        "Compare a copy with its original",
+        "Drop two pictures and read what was done to one of them, proved, in about a second.",
+    ),
+    Choice(
         "sample",
-        "Start with the sample",
+        "Study the method with the sample",
         "A photograph is already open. Press Generate on the left, then Train. The first answer "
         "takes less than a minute.",
     ),
@@ -203,6 +208,7 @@ class Card(QPushButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         title = QLabel(choice.title, self)
+        title.setWordWrap(True)
         font = title.font()
         font.setBold(True)
         font.setPointSizeF(font.pointSizeF() * 1.1)

@@ -20,6 +20,7 @@ from isca_gui.core.pictures.decoding import SUFFIXES, check_size
 from isca_gui.core.progress import Cancelled, Progress
 from isca_gui.core.solvers.steps import State, Step
 from isca_gui.jobs.autosave_interval import autosave_interval, due_every
+from isca_gui.jobs.comparing import Comparing
 from isca_gui.jobs.names import JobName
 from isca_gui.jobs.recognition_queue import RecognitionQueue
 from isca_gui.jobs.runner import highest_priority
@@ -63,6 +64,8 @@ class Actions(QObject):
         self._session = session
         self._jobs = jobs
         self._recognition = RecognitionQueue(session, jobs, self)
+        self.comparing = Comparing(session, jobs, self)
+        self.comparing.opened.connect(self.picture_opened)
         # What is wrong in the form of a step, as its panel last reported it.
         self._problems: dict[JobName, str] = {}
         jobs.unwritten.connect(self._on_unwritten)

@@ -17,6 +17,12 @@ class JobName(StrEnum):
     EVALUATION = "evaluation"
     RECOGNITION = "recognise"
     PREPARE_SOLVER = "prepare"
+    # The compare page.
+    COMPARE_ORIGINAL = "open original"
+    COMPARE_LIST = "open copies"
+    COMPARISON = "compare"
+    COMPARE_DETAILS = "compare details"
+    SAVE_REPORT = "save report"
     # Files.
     SAVE_DATASET = "save dataset"
     SAVE_MODEL = "save model"
@@ -59,10 +65,14 @@ JOBS_OF_THE_WORK = (
     JobName.RECOGNITION,
     JobName.LOAD_MODEL,
     JobName.VOTE_MAPS,
+    JobName.COMPARE_ORIGINAL,
+    JobName.COMPARE_LIST,
+    JobName.COMPARISON,
+    JobName.COMPARE_DETAILS,
 )
 
 # The jobs that people wait for, the most important first.
-PRIORITY = (JobName.TRAINING, JobName.DATASET, JobName.RECOGNITION)
+PRIORITY = (JobName.TRAINING, JobName.DATASET, JobName.RECOGNITION, JobName.COMPARISON)
 
 
 def job_id(job: JobName | JobId) -> JobId:

@@ -13,6 +13,7 @@ from PySide6.QtGui import QUndoStack
 from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.methods import METHODS
 from isca_gui.core.settings import TrainingSettings
+from isca_gui.session.comparisons import Comparisons
 from isca_gui.session.records import LiveRun, Message, Run, SessionState, Stamp
 from isca_gui.session.undo import Change
 
@@ -70,6 +71,7 @@ class Session(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.undo = QUndoStack(self)
+        self.comparisons = Comparisons(self.undo, self)
         self.changing = False  # whether more signals of the same change may follow
         self._reference: Reference | None = None
         self._reference_number = 0
@@ -365,6 +367,7 @@ class Session(QObject):
     def set_work(self, work: SessionState) -> None:
         """Replace all that there is by something else; this cannot be undone."""
         self.undo.clear()
+        self.comparisons.clear()
         self._live = None
         self._trained_on = {}
         self._reference = work.reference

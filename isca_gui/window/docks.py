@@ -40,6 +40,7 @@ LOWER = "lower"
 CLOSED = "closed"
 # Name of the dock (kept in layouts), module, class, title of the dock, shortcut, place.
 VIEWERS = (
+    ("compare", "viewers.compare.compare", "CompareViewer", "Compare", "Ctrl+K", ""),
     ("pictures", "viewers.pictures.pictures", "PicturesViewer", "Pictures", "Ctrl+1", ""),
     ("bases", "viewers.bases.bases", "BasesViewer", "Bases", "Ctrl+2", ""),
     ("reconstruction", "viewers.reconstruction", "ReconstructionViewer",
@@ -57,6 +58,8 @@ _UPPER_HOME = (*(name for name, *_, place in VIEWERS if place != LOWER), "help")
 _LOWER_HOME = tuple(name for name, *_, place in VIEWERS if place == LOWER)
 # A dock that is opened again joins the open docks of its home.
 _HOMES = (_UPPER_HOME, _LOWER_HOME)
+# The viewer in front of the others at first.
+_IN_FRONT = "pictures"
 _CLOSED_AT_FIRST = ("help", *(name for name, *_, place in VIEWERS if place == CLOSED))
 
 AREAS = {
@@ -93,6 +96,9 @@ class DockManager(QObject):
         # Whether the initial layout is shown, which is adapted to the size of the window.
         self._initial = True
         self._shown = False
+        # Docks that are out of the way while one viewer has all the room.
+        self._hidden: tuple[str, ...] = ()
+        self._before = ""
         self._settle = QTimer(self, interval=_SETTLE_MS, singleShot=True)
         self._settle.timeout.connect(self._share_room)
         window.setDockNestingEnabled(True)
@@ -116,6 +122,7 @@ class DockManager(QObject):
 
     def reset(self) -> None:
         """Move all docks to their initial places."""
+        self._hidden = ()
         self._put(self._initial_layout())
 
     def restore(self, text: str) -> None:
@@ -123,10 +130,40 @@ class DockManager(QObject):
         layout = dock_layout.from_text(text, tuple(self.docks))
         if layout is not None:
             self._initial = False
+            self._hidden = ()
             self._put(layout)
+
+    @property
+    def widened(self) -> bool:
+        """Whether one viewer has all the room."""
+        return bool(self._hidden)
+
+    def widen(self) -> None:
+        """Leave all the room to the upper viewers; `narrow` brings the other docks back."""
+        if self._hidden:
+            return
+        self._before = self.to_text()
+        self._hidden = tuple(
+            name
+            for name in ("steps", *_LOWER_HOME)
+            if not self.docks[name].isHidden() and not self.docks[name].isFloating()
+        )
+        for name in self._hidden:
+            self.docks[name].hide()
+
+    def narrow(self) -> None:
+        """Bring back what `widen` has put out of the way."""
+        hidden = self._hidden
+        self._hidden = ()
+        for name in hidden:
+            self.docks[name].show()
+        if hidden:
+            self._settle.start()
 
     def to_text(self) -> str:
         """Return the layout as text: the one asked for, unless it has been changed since."""
+        if self._hidden:
+            return self._before
         if self._settle.isActive():
             # Neither sizes nor tabs are meaningful yet, so the layout asked for is all there is ...
             if are_open(self.docks, self._asked):
@@ -142,6 +179,8 @@ class DockManager(QObject):
         """Share the room among the docks when the window has its final size."""
         if not self._shown:
             self._shown = True
+            # Qt puts the first of several tabs in front when the window is shown.
+            raise_fronts(self.docks, self._asked)
             self._settle.start()
 
     def stop(self) -> None:
@@ -152,10 +191,10 @@ class DockManager(QObject):
         window = self._window
         upper = tuple(name for name in _UPPER_HOME if name not in _CLOSED_AT_FIRST)
         lower = tuple(name for name in _LOWER_HOME if name not in _CLOSED_AT_FIRST)
-        viewers: Tabs | Split = Tabs((*upper, *lower), upper[0])
+        viewers: Tabs | Split = Tabs((*upper, *lower), _IN_FRONT)
         if window.screen().availableSize().height() >= _LOW_SCREEN:
             below = max(0.3, min(_LOWER_HEIGHT / window.height(), 0.4))
-            rows = (Tabs(upper, upper[0]), Tabs(lower, lower[0]))
+            rows = (Tabs(upper, _IN_FRONT), Tabs(lower, lower[0]))
             viewers = Split(True, rows, (1 - below, below))
         steps = min(STEPS_WIDTH / window.width(), 0.9)
         areas = {"left": Tabs(("steps",), "steps"), "right": viewers}
@@ -317,12 +356,17 @@ def put(window: QMainWindow, docks: Docks, layout: Layout) -> None:
         for name, box in layout.floating.items():
             docks[name].setFloating(True)
             docks[name].setGeometry(_on_a_screen(QRect(*box)))
-        for node in layout.areas.values():
-            for tabs in leaves(node):
-                docks[tabs.front].raise_()
+        raise_fronts(docks, layout)
         share_room(window, docks, layout)
     finally:
         window.setUpdatesEnabled(True)
+
+
+def raise_fronts(docks: Docks, layout: Layout) -> None:
+    """Bring the docks that a layout has in front of others there."""
+    for node in layout.areas.values():
+        for tabs in leaves(node):
+            docks[tabs.front].raise_()
 
 
 def _put_at_home(window: QMainWindow, docks: Docks, name: str, placed: Sequence[str]) -> None:

@@ -12,6 +12,7 @@ from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QDockWidget, QFileDialog, QMainWindow, QWidget
 
+from isca_gui.core.pictures import samples
 from isca_gui.help.guide import Guide
 from isca_gui.jobs.actions import MODEL_SUFFIX
 from isca_gui.jobs.names import JobName
@@ -22,6 +23,7 @@ from isca_gui.panels.training import TrainingPanel
 from isca_gui.projects.autosave import Recovery
 from isca_gui.projects.manager import ProjectManager
 from isca_gui.viewers.canvas.canvas import PictureCanvas
+from isca_gui.viewers.compare.compare import CompareViewer
 from isca_gui.viewers.results import Results
 from isca_gui.viewers.viewer import Viewer
 from isca_gui.widgets import theme
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from isca_gui.widgets.step_frame import StepPanel
 
 TITLE = "ISCA Studio"
+COMPARE = "compare"
 # On screens narrower than this, in pixels, the window is maximised at first.
 _SMALL_SCREEN = 1500
 
@@ -65,6 +68,7 @@ class MainWindow(QMainWindow):
         self._unread = 0
         self._last_live: LiveRun | None = None
         self._next_step = ""
+        self._comparing = False
         # Whether the user has agreed to close the window, and what the work was then.
         self._leaving = False
         self._left: object = None
@@ -85,6 +89,7 @@ class MainWindow(QMainWindow):
         self.addToolBar(self.notice)
         self.projects = ProjectManager(session, jobs, actions, preferences, self._view, self)
         self.recovery = Recovery(session, jobs, self.projects, self.notice, self._view, self)
+        self.compare_page.offer_recent(lambda: self.preferences.recent)
         self.guide = Guide(self)
         self.guide.begin(make_menus(self))
         self._connect()
@@ -130,6 +135,46 @@ class MainWindow(QMainWindow):
         if not self.docks[name].isHidden():
             self.docks[name].raise_()
 
+    def compare(self) -> None:
+        """Show the compare page with all the room there is."""
+        self.show_viewer(COMPARE)
+        self.dock_manager.widen()
+        self.compare_page.open_original_button.setFocus()
+
+    @property
+    def compare_page(self) -> CompareViewer:
+        """The compare page."""
+        page = self.docks[COMPARE].widget()
+        assert isinstance(page, CompareViewer)
+        return page
+
+    def _on_compare_shown(self, shown: bool) -> None:
+        self._comparing = shown
+        # Qt also calls this while the docks are being moved.
+        QTimer.singleShot(0, self, self._narrow_unless_comparing)
+
+    def _narrow_unless_comparing(self) -> None:
+        away = not self._comparing and self.isVisible() and not self.isMinimized()
+        if away and self.dock_manager.widened:
+            self.dock_manager.narrow()
+
+    def _on_train_requested(self) -> None:
+        """Go to the four steps with the original as their reference."""
+        original = self.session.comparisons.original
+        self.dock_manager.narrow()
+        self.raise_viewer("pictures")
+        if original is None:
+            return
+        reference = self.session.reference
+        same = reference is not None and original.path and reference.path == original.path
+        if original.path and not same:
+            self.menu_actions.open_picture(original.path)
+        elif not same:
+            found = self.menu_actions.comparing.to_steps()
+            if found is not None:
+                self.session.set_reference(found)
+        self.dataset_panel.generate_button.setFocus()
+
     # --- what the menus do ------------------------------------------------------------------------
 
     def find_action(self) -> None:
@@ -137,7 +182,10 @@ class MainWindow(QMainWindow):
         Palette(self.menuBar(), self).open_above(self)
 
     def paste(self) -> None:
-        """Open the picture or file on the clipboard as the reference."""
+        """Open the picture or file on the clipboard: on the compare page, or as the reference."""
+        if is_seen(self.docks[COMPARE]):
+            self.compare_page.paste()
+            return
         # Qt returns None if nothing was ever copied.
         data: QMimeData | None = QGuiApplication.clipboard().mimeData()
         if data is not None and data.hasUrls():
@@ -191,6 +239,8 @@ class MainWindow(QMainWindow):
         session.dataset_changed.connect(self._on_dataset_changed)
         session.runs_changed.connect(self._on_runs_changed)
         self.recognise_panel.answered.connect(self._on_answered)
+        self.compare_page.train_requested.connect(self._on_train_requested)
+        self.docks[COMPARE].visibilityChanged.connect(self._on_compare_shown)
         confusion: Any = self.docks["confusion"].widget()
         confusion.picture_opened.connect(self._show_votes)
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_scheme_changed)
@@ -322,7 +372,7 @@ class MainWindow(QMainWindow):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
-        """Open what is dropped: one picture is a reference, several are test pictures."""
+        """Open what is dropped: pictures are compared, with a model several are recognised."""
         event.acceptProposedAction()
         self._open([url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()])
 
@@ -339,16 +389,41 @@ class MainWindow(QMainWindow):
             self.menu_actions.import_folder(path)
         elif Path(path).suffix == MODEL_SUFFIX:
             self.menu_actions.load_model(path)
+        elif self._has_original():
+            self._show_compare()
+            self.menu_actions.comparing.open_copies([path])
         else:
             self.menu_actions.open_picture(path)
+            self.menu_actions.comparing.open_original(path)
+
+    def _has_original(self) -> bool:
+        """Whether a picture that is dropped is a copy; the program's own sample has none."""
+        if self.session.comparisons.original is not None:
+            return True
+        reference = self.session.reference
+        if reference is None or not reference.path or reference.path.startswith(samples.PREFIX):
+            return False
+        self.menu_actions.comparing.open_original(reference.path)
+        return True
+
+    def _show_compare(self) -> None:
+        """Show the compare page unless somebody is at work in the four steps."""
+        if self.session.run is None:
+            self.guide.close_start()
+            self.compare()
+        else:
+            self.show_viewer(COMPARE)
 
     def _open_many(self, paths: list[str]) -> None:
         models = [path for path in paths if Path(path).suffix == MODEL_SUFFIX]
         for path in models:
             self.menu_actions.load_model(path)
         pictures = [path for path in paths if path not in models]
-        if pictures:
+        if pictures and (models or self.session.run is not None):
             self.recognise_panel.recognise(pictures)
+        elif pictures:
+            self._show_compare()
+            self.compare_page.take(pictures)
 
     # --- projects ---------------------------------------------------------------------------------
 

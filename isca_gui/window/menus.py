@@ -23,9 +23,11 @@ RUN = "&Run"
 RESULTS = "Re&sults"
 HELP = "&Help"
 
+COMPARE = "&Compare a copy with its original"
 SAVE = "&Save project"
 SAVE_ACTION = "save-project"
 SAVE_SENTENCE = "Save the reference, dataset, runs and test pictures as a project."
+_COMPARE = "Drop two pictures and read what was done to one of them."
 _RECENT = "&Recent projects"
 _SAVE_AS = "Save the project under a new name."
 _COPY = "Save a copy elsewhere, with all its files. You continue to work on this project."
@@ -94,6 +96,8 @@ def _run_menu(window: Any) -> tuple[Command | str, ...]:
     train = window.training_panel.train
     panel = window.recognise_panel
     return (
+        Command(RUN, COMPARE, "Ctrl+Shift+C", _COMPARE, window.compare),
+        RUN,
         Command(RUN, "&Generate dataset", "Ctrl+G", "Make the distorted pictures.", generate),
         Command(RUN, "&Train", "Ctrl+T", "Train a model on the dataset.", train),
         Command(RUN, "&Recognise pictures…", "Ctrl+R", "Choose test pictures.", panel.choose),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenuBar
 
 _SIZE = QSize(520, 360)
+FIRST = "Compare a copy with its original"
 # By how many rows a key moves the selection.
 _MOVES = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -10, Qt.Key.Key_PageDown: 10}
 # The role under which an item keeps the index of its action.
@@ -40,7 +41,8 @@ class Palette(QDialog):
         self.setObjectName("palette")
         self.setWindowTitle("Find an action")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._actions = list(_all(bar, ""))
+        # What people come for is the first to be found.
+        self._actions = sorted(_all(bar, ""), key=lambda line: not line[0].endswith(FIRST))
         self.line = QLineEdit(self)
         self.line.setPlaceholderText(_HINT)
         describe(self.line, "Find an action", "Type part of an action's name.")

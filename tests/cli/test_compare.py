@@ -443,3 +443,32 @@ def test_a_full_disk_leaves_nothing_half_written(data: Path, isca: Callable[...,
         assert (done.code, message in done.err) == (1, True), done.err
         assert "Traceback" not in done.err
         assert os.listdir() == []
+
+
+# --- --profile ----------------------------------------------------------------------------------
+
+
+def test_a_copy_that_breaks_a_limit_sets_the_exit_code(
+    isca: Callable[..., Done], data: Path, tmp_path: Path
+) -> None:
+    limits = tmp_path / "limits.toml"
+    words = (
+        "compare",
+        data / "reference.png",
+        data / "good" / "b-blurred.png",
+        "--profile",
+        limits,
+    )
+    for most, code in ((0.5, 3), (9, 0)):
+        limits.write_text(f"schema = 1\nlimits.blur.sigma = {{ most = {most} }}\n", "utf-8")
+        done = isca(*words, "--json")
+        assert done.code == code
+        assert ("outside the limits: Blur: σ" in done.err) == bool(code)
+        (entry,) = json.loads(done.out)["pictures"]
+        assert entry["limits"]["passed"] == (code == 0)
+        assert len(entry["limits"]["broken"]) == bool(code)
+    limits.write_text("schema = 1\nforbid = ['nonsense']\n", "utf-8")
+    done = isca(*words)
+    assert done.code == 2
+    assert "limits.toml" in done.err
+    assert "nonsense" in done.err

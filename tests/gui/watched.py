@@ -113,6 +113,10 @@ def state(window: MainWindow) -> dict[str, Any]:
             {"name": test.name, "label": test.recognition.verdict.label if test.recognition else ""}
             for test in session.tested
         ],
+        "compared": [
+            {"name": copy.name, "label": copy.result.comparison.label if copy.result else ""}
+            for copy in session.comparisons.copies
+        ],
         "selected": session.test.name if session.test else "",
         "messages": [[message.level, message.text] for message in session.messages],
         "jobs": [job.name for job in window.jobs.jobs()],

@@ -109,6 +109,33 @@ def test_from_a_picture_to_an_exported_map(
     assert program.heard == ""
 
 
+def test_from_two_pictures_to_a_report(
+    program: screens.Program, picture: str, copy: Path, tmp_path: Path
+) -> None:
+    """Compare by palette, two dialogs and one report; the copy is answered without a click."""
+    program.until(lambda state: state["reference"], "the reference")
+    program.do("compare a copy")
+    original = str(samples.resolve(picture))
+    program.click("viewer-compare/Open…")
+    program.answer(original)
+    program.click("viewer-compare/Open copies…")
+    program.answer(copy)
+    program.until(lambda state: state["compared"] and state["compared"][0]["label"], "the answer")
+    assert program.state["compared"] == [{"name": copy.name, "label": "jpeg"}]
+    program.until(lambda state: "viewer-compare/Answer" in state["widgets"], "the page")
+    shoot(program, "light-compare")
+    program.click("viewer-compare/Swipe: the original over the copy; drag the divider")
+    program.click("viewer-compare/Save report…")
+    program.answer(tmp_path / "report.html")
+    program.rest()
+    assert "JPEG, quality about" in (tmp_path / "report.html").read_text("utf-8")
+    program.click("viewer-compare/Train ISCA on this original")
+    program.until(lambda state: "distort_panel/Generate" in state["widgets"], "the four steps")
+    assert [text for level, text in program.state["messages"] if level == "error"] == []
+    program.screen.key("ctrl+q")
+    assert program.process.wait(10) == 0
+
+
 def generate(program: screens.Program) -> None:
     shoot(program)
     step, levels = ("95", 10) if WANTED else ("285", 4)

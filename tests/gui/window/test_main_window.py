@@ -336,11 +336,16 @@ def test_dropped_files_go_where_they_belong(
         QApplication.sendEvent(window, QDropEvent(QPointF(5, 5), *how))
         rest(qtbot, window)
 
+    compared = window.session.comparisons
     drop(paths[0])
     assert window.session.reference is not None
     assert window.session.reference.name == "0.png"
+    assert compared.original is not None
+    assert compared.original.name == "0.png"
     drop(paths[1], paths[2])
-    assert [test.name for test in window.session.tested] == ["1.png", "2.png"]
+    assert [copy.name for copy in compared.copies] == ["1.png", "2.png"]
+    assert not any(copy.waiting for copy in compared.copies)
+    assert in_front(window, "compare")
     window.session.set_dataset(small)
     window.menu_actions.save_dataset(tmp_path / "set")
     rest(qtbot, window)
@@ -350,7 +355,9 @@ def test_dropped_files_go_where_they_belong(
         model_file.save_model(tmp_path / name, model)
     drop(tmp_path / "a.isca", paths[0], tmp_path / "b.isca")
     assert {run.name for run in window.session.runs} == {"a.isca", "b.isca"}
-    assert [test.name for test in window.session.tested] == ["1.png", "2.png", "0.png"]
+    assert [test.name for test in window.session.tested] == ["0.png"]
+    drop(paths[1], paths[2])
+    assert [test.name for test in window.session.tested] == ["0.png", "1.png", "2.png"]
     assert window.session.refused == ()
 
 

@@ -1,0 +1,1 @@
+"""The compare page: two targets, the answer with its proof, and a table of many copies."""
