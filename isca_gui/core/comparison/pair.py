@@ -89,7 +89,7 @@ def make_pair(reference: NDArray[Any], copy: NDArray[Any]) -> Pair:
         If the sizes differ, the pictures are too small, or something is no picture at all.
     """
     for name, picture in (("reference", reference), ("copy", copy)):
-        _check(name, picture)
+        check_picture(name, picture)
     if reference.shape[:2] != copy.shape[:2]:
         raise ComparisonError(
             f"the copy has {copy.shape[1]}×{copy.shape[0]} pixels, the reference "
@@ -107,7 +107,8 @@ def make_pair(reference: NDArray[Any], copy: NDArray[Any]) -> Pair:
     return Pair(scaled[0], scaled[1], was_colour=reference.ndim > copy.ndim)
 
 
-def _check(name: str, picture: NDArray[Any]) -> None:
+def check_picture(name: str, picture: NDArray[Any]) -> None:
+    """Raise a ComparisonError where something is no picture."""
     if picture.ndim != 2 and picture.shape[2:] != (3,):
         raise ComparisonError(
             f"the {name} is neither grey (height, width) nor RGB (height, width, 3) but has the "
