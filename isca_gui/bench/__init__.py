@@ -23,8 +23,9 @@ MEASUREMENTS = {
     "window": window.measure,
     "compare": comparison.measure,
 }
-# This one needs a folder of scenes.
+# These need a folder of scenes.
 TRUTH = "truth"
+GEOMETRY = "geometry"
 
 
 def machine() -> dict[str, object]:
@@ -44,21 +45,22 @@ def measure(
     Parameters
     ----------
     parts
-        Keys of `MEASUREMENTS`, or `TRUTH`.
+        Keys of `MEASUREMENTS`, `TRUTH` or `GEOMETRY`.
     threads
         Threads or processes to use; all cores by default.
     scenes
-        The folder that `TRUTH` is measured on.
+        The folder that `TRUTH` and `GEOMETRY` are measured on.
     """
     figures: list[Figure] = []
     for index, part in enumerate(parts):
         yield Progress(index, len(parts), part)
-        if part == TRUTH:
-            # It loads the encoders, whose memory must not be counted in the other measurements.
-            from isca_gui.bench import truth
+        if part in (TRUTH, GEOMETRY):
+            # They load the encoders, whose memory must not be counted in the other measurements.
+            from isca_gui.bench import geometry, truth
 
             assert scenes is not None
-            figures += yield from truth.measure(scenes, threads)
+            module = truth if part == TRUTH else geometry
+            figures += yield from module.measure(scenes, threads)
             continue
         for figure in MEASUREMENTS[part](threads):
             figures.append(figure)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PARTS: tuple[str, ...] = ("dataset", "solvers", "recognition", "growth")
-TRUTH = "truth"
+# These are followed by a folder of pictures.
+ON_SCENES = ("truth", "geometry")
 # These start other Python processes, and a bundle has no Python to start them with.
 if not getattr(sys, "frozen", False):
     PARTS += ("memory", "window", "compare")
@@ -28,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="PART",
         help=f"what to measure: {', '.join(PARTS)} (default: all of these); or 'truth SCENES': how "
-        "often comparisons are right on a folder of pictures",
+        "often comparisons are right on a folder of pictures; or 'geometry SCENES': the same for "
+        "copies that were moved, scaled or turned",
     )
     arguments.add_threads(parser)
     arguments.add_json(parser)
@@ -40,12 +42,12 @@ def run(args: argparse.Namespace) -> int:
     from isca_gui.core.settings import SettingsError
 
     parts, scenes = _parts_and_scenes(args.parts)
-    known = PARTS if scenes is None else (*PARTS, TRUTH)
+    known = PARTS if scenes is None else (*PARTS, *ON_SCENES)
     unknown = set(parts) - set(known)
     if unknown:
         raise SettingsError(
-            f"there is no benchmark '{min(unknown)}'; choose from {', '.join(PARTS)}, or "
-            "'truth SCENES'"
+            f"there is no benchmark '{min(unknown)}'; choose from {', '.join(PARTS)}, "
+            "'truth SCENES', or 'geometry SCENES'"
         )
     task = bench.measure(parts or PARTS, args.threads, scenes)
     figures = progress_bar.run_with_progress(task, "bench", quiet=args.json)
@@ -60,15 +62,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _parts_and_scenes(words: Sequence[str]) -> tuple[list[str], str | None]:
-    """Return the parts, and the folder that follows the part `truth`."""
+    """Return the parts, and the folder that follows the part `truth` or `geometry`."""
     from isca_gui.core.settings import SettingsError
 
     parts = list(words)
-    if TRUTH not in parts:
-        return parts, None
-    if getattr(sys, "frozen", False):
-        raise SettingsError("'truth' needs the program installed with pip")
-    place = parts.index(TRUTH) + 1
-    if place == len(parts):
-        raise SettingsError("'truth' needs a folder of pictures: isca bench truth SCENES")
-    return parts, parts.pop(place)
+    scenes = None
+    for name in ON_SCENES:
+        if name not in parts:
+            continue
+        if getattr(sys, "frozen", False):
+            raise SettingsError(f"'{name}' needs the program installed with pip")
+        place = parts.index(name) + 1
+        if place == len(parts) or parts[place] in ON_SCENES:
+            raise SettingsError(f"'{name}' needs a folder of pictures: isca bench {name} SCENES")
+        scenes = parts.pop(place)
+    return parts, scenes

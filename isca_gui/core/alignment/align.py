@@ -16,7 +16,7 @@ from isca_gui.core.alignment.resampling import KERNELS, bring, covered
 from isca_gui.core.alignment.search import search
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -39,17 +39,26 @@ _WORTH_TRYING = 0.12
 # A better match is looked for below the first; below the second nothing matches.
 GOOD = 0.8
 LEAST = 0.45
+_LEAST_IF_SMALL = 0.3
 # Another place has to match this much better than the very same one.
 _BETTER = 0.1
 _SCALES = tuple(float(4 ** (step / 20)) for step in range(-20, 21))
 _ANGLES = (3.0, -3.0, 6.0, -6.0, 9.0, -9.0)
 _TRIED = 5
+_LEAST_SCORE = 0.3
 # How far from what was measured, in pixels, a simpler placement may lie, and by how much it has to
 # fit worse there to be dropped: nearby, only what fits far worse.
 _NEAR = 0.25
 _FAR = 0.75
 _WORSE_NEAR = 1.1
-_WORSE_FAR = 1.002
+_WORSE_FAR = 1.005
+_FAR_SHARE = 0.0015
+# Copies that differ by no more than rounding from what is made are exact; there a right placement
+# fits no worse than this.
+_EXACT = 0.6
+_WORSE_EXACT = 1.25
+# Above this rest damage decides which kernel fits, and nothing is measured with it.
+_POLISHED = 60.0
 _ROUNDING = 0.02
 # A rotation that moves no corner by this many pixels is none.
 _NO_ROTATION = 0.1
@@ -183,7 +192,7 @@ class Aligner:
         if shape == self._reference.shape and np.array_equal(grey.picture, self._reference.picture):
             return self._unmoved(shape, 1.0)
         placement, match = self._search(grey, mode)
-        if match < LEAST:
+        if match < self._least_match(placement, shape):
             unmoved = self._unmoved(shape, match)
             return replace(unmoved, relation=UNRELATED)
         return self._decided(grey, self._refined(grey, placement, mode), match)
@@ -191,6 +200,19 @@ class Aligner:
     def _unmoved(self, shape: tuple[int, int], match: float) -> Alignment:
         placement = whole(self._reference.shape)
         return Alignment(SAME, placement, self._reference.shape, shape, "bilinear", None, match)
+
+    def _least_match(self, placement: Placement, shape: tuple[int, int]) -> float:
+        """Return the least match that is believed: more where both share a small part only.
+
+        There are more such places to try, and each shows less.
+        """
+        across, down = placement.steps(shape)
+        turned = whole(self._reference.shape, placement.turn)
+        wide = min(placement.right, turned.right) - max(placement.left, 0)
+        tall = min(placement.bottom, turned.bottom) - max(placement.top, 0)
+        larger = max(turned.right * turned.bottom, shape[0] * shape[1] * across * down)
+        share = max(wide, 0) * max(tall, 0) / larger
+        return LEAST + _LEAST_IF_SMALL * (1 - float(np.sqrt(min(share, 1))))
 
     # --- the search -----------------------------------------------------------------------------
 
@@ -271,19 +293,8 @@ class Aligner:
         upright = replace(measured, angle=0.0)
         if upright.distance(measured, copy.shape) < _NO_ROTATION:
             measured = upright
-        simpler = list(dict.fromkeys(self._simpler(copy, measured)))
-        kernels = fit.kernels(simpler[-1])[:3]
-        names = tuple(kernel for _, kernel in kernels)
-        rests = [self._rest(fit, placement, names) for placement in simpler]
-        least = min(rests)
-        nearest = simpler[rests.index(least)]
-        chosen = nearest
-        for placement, rest in zip(simpler, rests, strict=True):
-            near = placement.distance(nearest, copy.shape) < _NEAR
-            worse = _WORSE_NEAR if near else _WORSE_FAR
-            if rest <= least * worse + _ROUNDING:
-                chosen = placement
-                break
+        measured = self._polished(fit, measured)
+        chosen = _simplest(fit, self._tiers(copy, measured))
         kernel, name = _named_filter(fit, chosen, copy.shape)
         relation = _relation(chosen, self._reference.shape, copy.shape)
         return Alignment(
@@ -297,63 +308,111 @@ class Aligner:
             fit.spread(chosen),
         )
 
-    def _rest(self, fit: Fit, placement: Placement, names: tuple[str, ...]) -> float:
-        if _is_on_pixels(placement, fit.copy.shape):
-            return fit.rest(placement, "nearest")
-        return fit.kernels(placement, names)[0][0]
+    def _polished(self, fit: Fit, measured: Placement) -> Placement:
+        """Return a placement measured again with the kernel that fits best, where that is better.
 
-    def _simpler(self, copy: Pyramid, measured: Placement) -> Iterator[Placement]:
-        """Yield placements near to the measured one, the simplest first, and it itself last."""
-        for placement in _exact(measured, self._reference.shape, copy.shape):
-            if placement.distance(measured, copy.shape) < _FAR:
-                yield placement
-        yield measured
+        Kernels that are not symmetric between pixels, such as a bilinear one, draw a measurement
+        with another one to a side.
+        """
+        rest, kernel = fit.kernels(measured)[0]
+        if kernel.startswith("nearest") or rest > _POLISHED:
+            return measured
+        rotates = measured.angle != 0
+        picture = fit.copy.picture
+        again = fine.refine_at(
+            self._reference, measured, picture, fit.windows, rotates, kernel=kernel
+        )
+        return again if fit.rest(again, kernel) < rest else measured
+
+    def _tiers(self, copy: Pyramid, measured: Placement) -> list[list[Placement]]:
+        """Return placements near to the measured one, the simplest first, and it itself last."""
+        far = max(_FAR, _FAR_SHARE * max(copy.shape))
+        tiers = [
+            [each for each in tier if each.distance(measured, copy.shape) < far]
+            for tier in _exact(measured, self._reference.shape, copy.shape)
+        ]
+        return [*(tier for tier in tiers if tier), [measured]]
 
 
 def _exact(
     measured: Placement, reference: tuple[int, int], shape: tuple[int, int]
-) -> Iterator[Placement]:
-    """Yield what programs do exactly: all of the picture, whole pixels, or no change of scale."""
+) -> list[list[Placement]]:
+    """Return what programs do exactly: all of the picture, whole pixels, or no change of scale."""
     turned = whole(reference, measured.turn, measured.mirrored)
     height, width = shape
-    yield turned
     upright = replace(measured, angle=0.0)
-    left, top = (
-        (measured.left + measured.right - width) / 2,
-        (measured.top + measured.bottom - height) / 2,
-    )
-    yield replace(
-        upright,
-        left=round(left),
-        top=round(top),
-        right=round(left) + width,
-        bottom=round(top) + height,
-    )
-    yield replace(upright, left=left, top=top, right=left + width, bottom=top + height)
-    yield replace(
-        upright,
-        left=round(measured.left),
-        top=round(measured.top),
-        right=round(measured.right),
-        bottom=round(measured.bottom),
-    )
+    middle_x = (measured.left + measured.right) / 2
+    middle_y = (measured.top + measured.bottom) / 2
+    left = middle_x - width / 2
+    top = middle_y - height / 2
+    unscaled = _boxed(upright, left, top, width, height)
+    on_pixels = _boxed(upright, round(left), round(top), width, height)
+    corners = (measured.left, measured.top, measured.right, measured.bottom)
+    x, y, right, bottom = (round(each) for each in corners)
+    cropped_first = _boxed(upright, x, y, right - x, bottom - y)
     step_x, step_y = measured.steps(shape)
-    exact_x = turned.right / max(1, round(turned.right / step_x))
-    exact_y = turned.bottom / max(1, round(turned.bottom / step_y))
-    left = round(measured.left / exact_x) * exact_x
-    top = round(measured.top / exact_y) * exact_y
-    yield replace(
-        upright, left=left, top=top, right=left + width * exact_x, bottom=top + height * exact_y
+    across = turned.right / max(1, round(turned.right / step_x))
+    down = turned.bottom / max(1, round(turned.bottom / step_y))
+    scaled_first = _boxed(
+        upright,
+        round(measured.left / across) * across,
+        round(measured.top / down) * down,
+        width * across,
+        height * down,
     )
-    middle = (turned.right / 2, turned.bottom / 2)
-    yield replace(
-        measured,
-        left=middle[0] - width / 2,
-        top=middle[1] - height / 2,
-        right=middle[0] + width / 2,
-        bottom=middle[1] + height / 2,
+    rotated = _boxed(
+        measured, (turned.right - width) / 2, (turned.bottom - height) / 2, width, height
     )
-    yield upright
+    rotated_only = [rotated] if measured.angle else []
+    return [
+        [turned],
+        [on_pixels],
+        [unscaled, cropped_first, scaled_first, *rotated_only],
+        [upright],
+    ]
+
+
+def _boxed(placement: Placement, left: float, top: float, width: float, height: float) -> Placement:
+    return replace(placement, left=left, top=top, right=left + width, bottom=top + height)
+
+
+def _simplest(fit: Fit, tiers: list[list[Placement]]) -> Placement:
+    """Return the best of the first tier that fits as well as the best of all.
+
+    Parameters
+    ----------
+    fit
+        Measures what each placement leaves.
+    tiers
+        Placements, the simplest first, and what was measured last.
+    """
+    shape = fit.copy.shape
+    names = tuple(kernel for _, kernel in fit.kernels(tiers[-1][0])[:3])
+
+    def sharp(each: Placement) -> float:
+        if _is_on_pixels(each, shape):
+            return fit.rest(each, "nearest")
+        return fit.kernels(each, names)[0][0]
+
+    def smooth(each: Placement) -> float:
+        return fit.rest(each, "bicubic", smooth=True)
+
+    bests = [_least(tier, sharp) for tier in tiers]
+    least = min(rest for rest, _ in bests)
+    if least < _EXACT:
+        most = _WORSE_EXACT * least + _ROUNDING
+        return next(each for rest, each in bests if rest <= most)
+    bests = [_least(tier, smooth) for tier in tiers]
+    least, best = min(bests, key=lambda pair: pair[0])
+    for rest, each in bests:
+        worse = _WORSE_NEAR if each.distance(best, shape) < _NEAR else _WORSE_FAR
+        if rest <= least * worse + _ROUNDING:
+            return each
+    return best
+
+
+def _least(tier: list[Placement], rest: Callable[[Placement], float]) -> tuple[float, Placement]:
+    return min(((rest(each), each) for each in tier), key=lambda pair: pair[0])
 
 
 def _named_filter(fit: Fit, placement: Placement, shape: tuple[int, int]) -> tuple[str, str | None]:
@@ -413,7 +472,7 @@ def _relation(placement: Placement, reference: tuple[int, int], shape: tuple[int
 
 
 def _placements(candidates: list[Candidate]) -> list[Placement]:
-    return [candidate.placement for candidate in candidates]
+    return [each.placement for each in candidates[:_TRIED] if each.score > _LEAST_SCORE]
 
 
 def _luma(picture: NDArray[Any]) -> Floats:

@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import ndimage
 
 from isca_gui.core.alignment.resampling import bring, covered, kernels_for
 
@@ -26,6 +27,8 @@ _BINS = 64
 _RIM = 4
 _LEAST_PIXELS = 100
 _COMMON = ("bicubic", "bilinear")
+# Deviation in pixels of the smoothing before pictures with damage are compared.
+_SMOOTH = 1.2
 
 
 def spread_windows(shape: tuple[int, ...]) -> list[Window]:
@@ -60,7 +63,7 @@ class Fit:
         """The parts of the copy that are looked at."""
         return spread_windows(self.copy.shape)
 
-    def rest(self, placement: Placement, kernel: str) -> float:
+    def rest(self, placement: Placement, kernel: str, smooth: bool = False) -> float:
         """Return the mean squared rest, after any change of tone.
 
         Parameters
@@ -69,18 +72,24 @@ class Fit:
             Where the copy lies in the reference.
         kernel
             A name of `resampling.KERNELS`.
+        smooth
+            Whether both are smoothed before, so that a kernel that blurs has no advantage where
+            the copy has lost its detail or has noise.
         """
         made = []
         copied = []
         source = self.reference.level(0, placement.turn, placement.mirrored)
         for window in self.windows:
             mask = covered(placement, source.shape, self.copy.shape, window)
-            top, bottom, left, right = window
             if mask.sum() < _LEAST_PIXELS:
                 continue
+            top, bottom, left, right = window
             part = bring(source, placement, self.copy.shape, kernel, window)
+            ours = self.copy.picture[top:bottom, left:right]
+            if smooth:
+                part, ours = _smoothed(part, mask), _smoothed(ours, mask)
             made.append(np.clip(part[mask], 0, 255))
-            copied.append(self.copy.picture[top:bottom, left:right][mask])
+            copied.append(ours[mask])
         if not made:
             return float("inf")
         return _after_tone(np.concatenate(made), np.concatenate(copied))
@@ -102,6 +111,18 @@ class Fit:
         """Return what each kernel leaves, least first."""
         tried = names or kernels_for(placement, self.copy.shape)
         return sorted((self.rest(placement, kernel), kernel) for kernel in tried)
+
+
+def _smoothed(picture: Floats, mask: NDArray[np.bool_]) -> Floats:
+    """Return a picture smoothed where a mask is, without what lies beyond."""
+    if mask.all():
+        found: Floats = ndimage.gaussian_filter(picture, _SMOOTH, mode="nearest", truncate=3)
+        return found
+    weight = mask.astype(np.float32)
+    share = ndimage.gaussian_filter(weight, _SMOOTH, mode="nearest", truncate=3)
+    blurred = ndimage.gaussian_filter(picture * weight, _SMOOTH, mode="nearest", truncate=3)
+    masked: Floats = blurred / np.maximum(share, 1e-3)
+    return masked
 
 
 def _after_tone(made: Floats, copied: Floats) -> float:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _RIM = 4
 _MOST_STEPS = 8
-_FEW_STEPS = 4
+_FEW_STEPS = 6
 # A step of less than this many pixels ends the search.
 _SMALL = 0.01
 # Residuals beyond this many median deviations hardly weigh: parts may be covered.
@@ -33,6 +33,8 @@ _LEAST_PIXELS = 200
 # a share of the copy's side.
 _LEAST_OVERLAP = 0.2
 _MOST_DRIFT = 0.08
+# What is less alike after two steps does not become the right place.
+_HOPELESS = 0.2
 
 
 def likeness(made: Floats, copy: Floats, mask: NDArray[np.bool_]) -> float:
@@ -83,7 +85,7 @@ def refine(
     begin = placement
     ours = structure(picture)
     last = False
-    for _ in range(_MOST_STEPS):
+    for step in range(_MOST_STEPS):
         if placement.distance(begin, picture.shape) > _MOST_DRIFT * max(picture.shape):
             break
         made, mask = structures(reference, placement, picture)
@@ -95,7 +97,7 @@ def refine(
             break
         if match > best[1]:
             best = (placement, match)
-        if last:
+        if last or (step >= 2 and best[1] < _HOPELESS):
             break
         change = least_squares([(made, ours, mask, (0, 0))], picture.shape, rotates)
         placement = placement.moved(change, picture.shape)
@@ -109,6 +111,7 @@ def refine_at(
     picture: Floats,
     windows: list[Window],
     rotates: bool = True,
+    kernel: str | None = None,
 ) -> Placement:
     """Return a placement that was made better by what some windows of the copy show.
 
@@ -124,16 +127,20 @@ def refine_at(
         Top, bottom, left, right of each.
     rotates
         Whether the angle is free.
+    kernel
+        The way in which the copy was resampled, if it is known: then the pictures themselves are
+        compared, and not their structures.
     """
     source = reference.level(0, placement.turn, placement.mirrored)
-    ours = [structure(picture[top:bottom, left:right]) for top, bottom, left, right in windows]
+    view = structure if kernel is None else _centred
+    ours = [view(picture[top:bottom, left:right]) for top, bottom, left, right in windows]
     for _ in range(_FEW_STEPS):
         parts = []
         for window, copied in zip(windows, ours, strict=True):
             mask = _without_rim(covered(placement, source.shape, picture.shape, window))
             if mask.sum() < _LEAST_PIXELS:
                 continue
-            made = structure(bring(source, placement, picture.shape, "bicubic", window))
+            made = view(bring(source, placement, picture.shape, kernel or "bicubic", window))
             parts.append((made, copied, mask, (window[0], window[2])))
         if not parts:
             break
@@ -142,6 +149,11 @@ def refine_at(
         if _size(change, picture.shape) < _SMALL:
             break
     return placement
+
+
+def _centred(picture: Floats) -> Floats:
+    found: Floats = picture - picture.mean()
+    return found
 
 
 def _smaller(reference: Pyramid, placement: Placement, picture: Floats) -> float:
@@ -181,8 +193,9 @@ def least_squares(
     rows = []
     values = []
     for made, copy, mask, corner in parts:
-        both = made + copy
-        down, across = np.gradient(both * np.float32(0.5))
+        # The copy's own gradients have its noise in them, which would draw the answer to zero.
+        down: Floats = np.gradient(made, axis=0)
+        across: Floats = np.gradient(made, axis=1)
         y, x = np.nonzero(mask)
         gx = across[mask]
         gy = down[mask]

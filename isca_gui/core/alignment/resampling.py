@@ -107,6 +107,7 @@ TABLE = (
     Kernel("hamming", "Hamming", _hamming, 1),
     Kernel("mitchell", "Mitchell", _cubic(-1 / 3, 1 / 3), 2),
     Kernel("bicubic-sharp", "bicubic", _cubic(-0.75), 2),
+    Kernel("bicubic-sharpest", "bicubic", _cubic(-1.0), 2),
     Kernel("nearest-corner", "nearest", None, 0.5, averages=False),
     Kernel("bilinear-plain", "bilinear", _triangle, 1, averages=False),
     Kernel("bicubic-plain", "bicubic", _cubic(-0.75), 2, averages=False),
@@ -128,7 +129,14 @@ _LARGER = (
     "lanczos-plain",
 )
 # How pictures are moved by fractions of a pixel or rotated.
-_MOVED = ("bicubic", "bilinear", "bicubic-sharp", "lanczos", "spline", "nearest")
+_MOVED = (
+    "bicubic",
+    "bilinear",
+    "bicubic-sharp",
+    "bicubic-sharpest",
+    "lanczos",
+    "spline",
+)
 _ROTATED = ("bicubic", "bilinear", "spline", "nearest")
 KERNELS["spline"] = Kernel("spline", "spline", None, 4, averages=False)
 
@@ -157,7 +165,8 @@ def bring(
     Parameters
     ----------
     picture
-        The reference after `Placement.oriented`, grey (height, width) or colour (height, width, 3).
+        The reference after `Placement.oriented`, on the scale 0 to 255: grey (height, width) or
+        colour (height, width, 3).
     placement
         Where the copy lies in it.
     shape
@@ -179,18 +188,21 @@ def bring(
     chosen = KERNELS[kernel]
     rows = _weights(chosen, starts[1], step_y, (top, bottom), picture.shape[0])
     columns = _weights(chosen, starts[0], step_x, (left, right), picture.shape[1])
-    return _apply(columns, np.swapaxes(_apply(rows, picture), 0, 1), swap=True)
+    half_done = _apply(columns, np.swapaxes(picture, 0, 1))
+    if chosen.averages:
+        # Pillow resamples along the rows first, and cuts off what is beyond black and white.
+        np.clip(half_done, 0, 255, out=half_done)
+    return _apply(rows, np.swapaxes(half_done, 0, 1))
 
 
 def _is_whole(step: float, start: float) -> bool:
     return abs(step - 1) < _SAME and abs(start - round(start)) < _SAME
 
 
-def _apply(weights: sparse.csr_matrix, picture: NDArray[Any], swap: bool = False) -> Floats:
+def _apply(weights: sparse.csr_matrix, picture: NDArray[Any]) -> Floats:
+    """Return weighted sums of the first axis."""
     flat = np.ascontiguousarray(picture, np.float32).reshape(picture.shape[0], -1)
-    # Rows that no weight reaches need not be multiplied.
-    made = np.asarray(weights @ flat, np.float32).reshape(-1, *picture.shape[1:])
-    return np.ascontiguousarray(np.swapaxes(made, 0, 1)) if swap else made
+    return np.asarray(weights @ flat, np.float32).reshape(-1, *picture.shape[1:])
 
 
 def _weights(
@@ -226,8 +238,8 @@ def _kernel_matrix(kernel: Kernel, centres: Array, step: float, size: int) -> sp
     if kernel.averages:
         # Pillow leaves out what is beyond the rim, the others repeat it.
         inside = (index >= 0) & (index < size)
-        beyond = ~inside.any(axis=1, keepdims=True)
-        weights = np.where(inside | beyond, weights, 0)
+        beyond = (centres < 0) | (centres > size)
+        weights = np.where(inside | beyond[:, None], weights, 0)
     return _matrix(index, weights, size)
 
 

@@ -69,7 +69,9 @@ def _scaled(alignment: Alignment) -> list[str]:
     if "scaled" not in alignment.relation.split("+"):
         return []
     across, down = (f"{100 * scale:.4g}%" for scale in alignment.scale)
-    size = across if across == down else f"{across} across and {down} down"
+    # A size in whole pixels is never quite the scale that was asked for.
+    is_even = abs(alignment.scale[0] / alignment.scale[1] - 1) < 1 / min(alignment.shape)
+    size = across if is_even else f"{across} across and {down} down"
     named = f" ({alignment.filter})" if alignment.filter else ""
     return [f"scaled to {size}{named}"]
 
@@ -87,12 +89,17 @@ def _shift(alignment: Alignment) -> str:
 def _cut(alignment: Alignment) -> list[str]:
     parts = []
     for word, sign in (("cropped", 1), ("padded", -1)):
-        sides = [
-            f"{_pixels(value)} at the {side}"
+        if word not in alignment.relation.split("+"):
+            continue
+        sizes = {
+            side: _pixels(value)
             for side, value in zip(_SIDES, alignment.crop, strict=True)
             if value * sign >= _LEAST
-        ]
-        if sides and word in alignment.relation.split("+"):
+        }
+        if len(sizes) == len(_SIDES) and len(set(sizes.values())) == 1:
+            parts.append(f"{word} by {sizes['left']} at each side")
+        elif sizes:
+            sides = [f"{size} at the {side}" for side, size in sizes.items()]
             parts.append(f"{word} by {_listed(sides)}")
     return parts
 

@@ -22,6 +22,7 @@ from isca_gui.core.comparison.pair import (
     check_picture,
     luma,
     make_pair,
+    size_differs,
 )
 from isca_gui.core.comparison.regions import SIDE, Region, largest_rectangle
 
@@ -204,9 +205,13 @@ def found_alignment(
     """
     for name, picture in (("reference", reference), ("copy", copy)):
         check_picture(name, picture)
-    if mode == NONE or min(*reference.shape[:2], *copy.shape[:2]) < SMALLEST_SIDE:
-        # It says what is wrong with the sizes.
-        make_pair(reference, copy)
+        if min(picture.shape[:2]) < SMALLEST_SIDE:
+            raise ComparisonError(
+                f"pictures to compare must have at least {SMALLEST_SIDE}×{SMALLEST_SIDE} pixels; "
+                f"the {name} has {picture.shape[1]}×{picture.shape[0]}"
+            )
+    if mode == NONE and reference.shape[:2] != copy.shape[:2]:
+        raise ComparisonError(size_differs(reference.shape, copy.shape))
     return (aligner or Aligner(reference)).align(copy, mode)
 
 

@@ -91,11 +91,7 @@ def make_pair(reference: NDArray[Any], copy: NDArray[Any]) -> Pair:
     for name, picture in (("reference", reference), ("copy", copy)):
         check_picture(name, picture)
     if reference.shape[:2] != copy.shape[:2]:
-        raise ComparisonError(
-            f"the copy has {copy.shape[1]}×{copy.shape[0]} pixels, the reference "
-            f"{reference.shape[1]}×{reference.shape[0]}. "
-            "Only copies of the same size can be compared."
-        )
+        raise ComparisonError(size_differs(reference.shape, copy.shape))
     if min(reference.shape[:2]) < SMALLEST_SIDE:
         raise ComparisonError(
             f"pictures to compare must have at least {SMALLEST_SIDE}×{SMALLEST_SIDE} pixels; "
@@ -105,6 +101,14 @@ def make_pair(reference: NDArray[Any], copy: NDArray[Any]) -> Pair:
     if scaled[0].ndim != scaled[1].ndim:
         scaled = [luma(each) for each in scaled]
     return Pair(scaled[0], scaled[1], was_colour=reference.ndim > copy.ndim)
+
+
+def size_differs(reference: tuple[int, ...], copy: tuple[int, ...]) -> str:
+    """Return why pictures of two shapes cannot lie on one another pixel by pixel."""
+    return (
+        f"the copy has {copy[1]}×{copy[0]} pixels, the reference {reference[1]}×{reference[0]}. "
+        "Only copies of the same size lie on it pixel by pixel."
+    )
 
 
 def check_picture(name: str, picture: NDArray[Any]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from PIL import Image
 
 import isca_gui
+from isca_gui.core.alignment import words
 from isca_gui.core.comparison import drawing
 from isca_gui.core.comparison.kinds import KINDS
 from isca_gui.core.distortion.distortions import UNLIKE
@@ -125,8 +126,9 @@ def _pictures(result: CopyResult) -> str:
     found = result.comparison
     if found is None or result.copy is None or result.reference is None:
         return ""
+    reference = drawing.laid_reference(result.reference, found)
     shown = {
-        "reference": drawing.to_pixels(result.reference),
+        drawing.title_of_reference(found): drawing.to_pixels(reference),
         "copy": drawing.to_pixels(result.copy),
     }
     if found.damaged_share > 0:
@@ -134,7 +136,7 @@ def _pictures(result: CopyResult) -> str:
             made = found.made_again / np.float32(255)
             shown["made again on the reference"] = drawing.to_pixels(made)
         shown["where and how strongly"] = drawing.map_over(result.copy, found)
-    part = drawing.telling_part(result.reference, result.copy, _DETAIL_SIDE)
+    part = drawing.telling_part(reference, result.copy, _DETAIL_SIDE)
     figures = "".join(_figure(title, pixels, pixels[part]) for title, pixels in shown.items())
     return f'<div class="pictures">{figures}</div>'
 
@@ -152,6 +154,8 @@ def _numbers(result: CopyResult, found: Comparison) -> str:
     if found.explained is not None:
         rows.append(("explained by making it again", f"{found.explained:.1%}"))
     rows.append(("damaged", f"{found.damaged_share:.0%} of the blocks"))
+    if found.geometry is not None and found.geometry.is_related:
+        rows.append(("geometry", words.in_words(found.geometry) or "the same size and place"))
     for answer in found.regions:
         kind = drawing.title_of(UNLIKE if answer.judgement.unlike else answer.judgement.label)
         rows.append((answer.where, f"{kind}, {answer.region.share:.0%} of the picture"))
