@@ -40,6 +40,12 @@ _WORTH_TRYING = 0.12
 GOOD = 0.8
 LEAST = 0.45
 _LEAST_IF_SMALL = 0.3
+# By chance, the best of very many places is alike by this over the root of the number of
+# pixels.
+_BY_CHANCE = 26.0
+# A copy of the same size with a shorter side may be shifted by this share of it, and not scaled.
+_SMALL_SIDE = 160
+_IN_PLACE = 0.05
 # Another place has to match this much better than the very same one.
 _BETTER = 0.1
 _SCALES = tuple(float(4 ** (step / 20)) for step in range(-20, 21))
@@ -51,7 +57,8 @@ _LEAST_SCORE = 0.3
 _NEAR = 0.25
 _FAR = 0.75
 _WORSE_NEAR = 1.1
-_WORSE_FAR = 1.005
+_WORSE_FAR = 1.04
+_FEW_PIXELS = 400
 _FAR_SHARE = 0.0015
 # Copies that differ by no more than rounding from what is made are exact; there a right placement
 # fits no worse than this.
@@ -103,6 +110,15 @@ class Alignment:
     def is_related(self) -> bool:
         """Whether the copy shows the reference at all."""
         return self.relation != UNRELATED
+
+    @property
+    def has_same_size(self) -> bool:
+        """Whether both have the same height and width."""
+        return self.reference == self.shape
+
+    def unmoved(self) -> Alignment:
+        """Return the alignment of a copy that lies on the reference pixel by pixel."""
+        return replace(self, relation=SAME, placement=whole(self.reference), filter=None)
 
     @property
     def is_same(self) -> bool:
@@ -192,8 +208,11 @@ class Aligner:
         if shape == self._reference.shape and np.array_equal(grey.picture, self._reference.picture):
             return self._unmoved(shape, 1.0)
         placement, match = self._search(grey, mode)
-        if match < self._least_match(placement, shape):
-            unmoved = self._unmoved(shape, match)
+        in_place = self._is_in_place(grey, placement)
+        least = LEAST if in_place else self._least_match(placement, shape)
+        if match < least:
+            # What is said to match is measured by what it would have had to.
+            unmoved = self._unmoved(shape, match * LEAST / least)
             return replace(unmoved, relation=UNRELATED)
         return self._decided(grey, self._refined(grey, placement, mode), match)
 
@@ -211,8 +230,11 @@ class Aligner:
         wide = min(placement.right, turned.right) - max(placement.left, 0)
         tall = min(placement.bottom, turned.bottom) - max(placement.top, 0)
         larger = max(turned.right * turned.bottom, shape[0] * shape[1] * across * down)
-        share = max(wide, 0) * max(tall, 0) / larger
-        return LEAST + _LEAST_IF_SMALL * (1 - float(np.sqrt(min(share, 1))))
+        area = max(wide, 0) * max(tall, 0)
+        share = min(area / larger, 1.0)
+        pixels = min(area, area / (across * down), _SMALL**2) + 1
+        least = LEAST + _LEAST_IF_SMALL * (1 - share**0.5)
+        return float(max(least, _BY_CHANCE / pixels**0.5))
 
     # --- the search -----------------------------------------------------------------------------
 
@@ -267,7 +289,8 @@ class Aligner:
 
     def _matched(self, copy: Pyramid, placement: Placement) -> tuple[Placement, float]:
         """Return a placement refined on a thumbnail, and its match."""
-        return fine.refine(self._reference, placement, self._level(copy, placement, _SMALL))
+        picture = self._level(copy, placement, _SMALL)
+        return fine.refine(self._reference, placement, picture, self._freedom(copy, placement))
 
     def _level(self, copy: Pyramid, placement: Placement, longest: int) -> Floats:
         """Return the copy at a size at which what both share has about so many pixels."""
@@ -278,13 +301,28 @@ class Aligner:
         return copy.sized(max(16, round(factor * max(copy.shape))))
 
     def _refined(self, copy: Pyramid, placement: Placement, mode: str) -> Placement:
-        rotates = mode != SHIFT
+        freedom = fine.ONLY_SHIFT if mode == SHIFT else self._freedom(copy, placement)
         picture = self._level(copy, placement, _MIDDLE)
         if picture.size > self._level(copy, placement, _SMALL).size:
-            placement, _ = fine.refine(self._reference, placement, picture, rotates)
+            placement, _ = fine.refine(self._reference, placement, picture, freedom)
         picture = self._level(copy, placement, max(copy.shape))
         windows = spread_windows(picture.shape)
-        return fine.refine_at(self._reference, placement, picture, windows, rotates)
+        return fine.refine_at(self._reference, placement, picture, windows, freedom)
+
+    def _freedom(self, copy: Pyramid, placement: Placement) -> int:
+        """Return what may be refined: of a small copy of the same size, only a shift.
+
+        It shows too little to tell a scale or an angle near to none from damage.
+        """
+        is_small = max(copy.shape) < _SMALL_SIDE
+        return fine.ONLY_SHIFT if is_small and self._is_in_place(copy, placement) else fine.ALL
+
+    def _is_in_place(self, copy: Pyramid, placement: Placement) -> bool:
+        """Whether a copy has the size of the reference and lies on it but for a few pixels."""
+        if copy.shape != self._reference.shape or placement.turn or placement.mirrored:
+            return False
+        unmoved = whole(self._reference.shape)
+        return placement.distance(unmoved, copy.shape) < _IN_PLACE * max(copy.shape)
 
     # --- the decision ---------------------------------------------------------------------------
 
@@ -317,18 +355,25 @@ class Aligner:
         rest, kernel = fit.kernels(measured)[0]
         if kernel.startswith("nearest") or rest > _POLISHED:
             return measured
-        rotates = measured.angle != 0
-        picture = fit.copy.picture
+        freedom = fine.ALL if measured.angle else fine.NO_ROTATION
+        if self._freedom(fit.copy, measured) == fine.ONLY_SHIFT:
+            freedom = fine.ONLY_SHIFT
         again = fine.refine_at(
-            self._reference, measured, picture, fit.windows, rotates, kernel=kernel
+            self._reference, measured, fit.copy.picture, fit.windows, freedom, kernel
         )
         return again if fit.rest(again, kernel) < rest else measured
 
     def _tiers(self, copy: Pyramid, measured: Placement) -> list[list[Placement]]:
         """Return placements near to the measured one, the simplest first, and it itself last."""
         far = max(_FAR, _FAR_SHARE * max(copy.shape))
+        unmoved = whole(self._reference.shape)
+        in_place = self._is_in_place(copy, measured)
         tiers = [
-            [each for each in tier if each.distance(measured, copy.shape) < far]
+            [
+                each
+                for each in tier
+                if each.distance(measured, copy.shape) < far or (in_place and each == unmoved)
+            ]
             for tier in _exact(measured, self._reference.shape, copy.shape)
         ]
         return [*(tier for tier in tiers if tier), [measured]]
@@ -406,6 +451,7 @@ def _simplest(fit: Fit, tiers: list[list[Placement]]) -> Placement:
     least, best = min(bests, key=lambda pair: pair[0])
     for rest, each in bests:
         worse = _WORSE_NEAR if each.distance(best, shape) < _NEAR else _WORSE_FAR
+        worse += _FEW_PIXELS / (shape[0] * shape[1])
         if rest <= least * worse + _ROUNDING:
             return each
     return best

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
     Array = NDArray[np.float64]
 
+# How many of a placement's numbers are free: its shift, shift and scales, or its angle as well.
+ONLY_SHIFT = 2
+NO_ROTATION = 4
+ALL = 5
+
 _RIM = 4
 _MOST_STEPS = 8
 _FEW_STEPS = 6
@@ -66,7 +71,7 @@ def _without_rim(there: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def refine(
-    reference: Pyramid, placement: Placement, picture: Floats, rotates: bool = True
+    reference: Pyramid, placement: Placement, picture: Floats, freedom: int = ALL
 ) -> tuple[Placement, float]:
     """Return a better placement of a copy and how alike both are there.
 
@@ -78,8 +83,8 @@ def refine(
         Where to begin.
     picture
         The copy at any size.
-    rotates
-        Whether the angle is free.
+    freedom
+        `ONLY_SHIFT`, `NO_ROTATION` or `ALL`.
     """
     best = (placement, 0.0)
     begin = placement
@@ -99,7 +104,7 @@ def refine(
             best = (placement, match)
         if last or (step >= 2 and best[1] < _HOPELESS):
             break
-        change = least_squares([(made, ours, mask, (0, 0))], picture.shape, rotates)
+        change = least_squares([(made, ours, mask, (0, 0))], picture.shape, freedom)
         placement = placement.moved(change, picture.shape)
         last = _size(change, picture.shape) < _SMALL
     return best
@@ -110,7 +115,7 @@ def refine_at(
     placement: Placement,
     picture: Floats,
     windows: list[Window],
-    rotates: bool = True,
+    freedom: int = ALL,
     kernel: str | None = None,
 ) -> Placement:
     """Return a placement that was made better by what some windows of the copy show.
@@ -125,8 +130,8 @@ def refine_at(
         The copy; a pixel of it is no smaller than one of the reference.
     windows
         Top, bottom, left, right of each.
-    rotates
-        Whether the angle is free.
+    freedom
+        `ONLY_SHIFT`, `NO_ROTATION` or `ALL`.
     kernel
         The way in which the copy was resampled, if it is known: then the pictures themselves are
         compared, and not their structures.
@@ -144,7 +149,7 @@ def refine_at(
             parts.append((made, copied, mask, (window[0], window[2])))
         if not parts:
             break
-        change = least_squares(parts, picture.shape, rotates)
+        change = least_squares(parts, picture.shape, freedom)
         placement = placement.moved(change, picture.shape)
         if _size(change, picture.shape) < _SMALL:
             break
@@ -170,7 +175,7 @@ def _size(change: Array, shape: tuple[int, ...]) -> float:
 def least_squares(
     parts: list[tuple[Floats, Floats, NDArray[np.bool_], tuple[int, int]]],
     shape: tuple[int, ...],
-    rotates: bool,
+    freedom: int,
 ) -> Array:
     """Return the change of a placement that brings two structures together.
 
@@ -181,8 +186,8 @@ def least_squares(
         upper left corner of the part.
     shape
         Of the whole copy.
-    rotates
-        Whether the angle is free.
+    freedom
+        `ONLY_SHIFT`, `NO_ROTATION` or `ALL`.
 
     Returns
     -------
@@ -201,9 +206,7 @@ def least_squares(
         gy = down[mask]
         u = ((x + corner[1] + 0.5 - shape[1] / 2) / half).astype(np.float32)
         v = ((y + corner[0] + 0.5 - shape[0] / 2) / half).astype(np.float32)
-        columns = [gx, gy, gx * u, gy * v]
-        if rotates:
-            columns.append(gy * u - gx * v)
+        columns = [gx, gy, gx * u, gy * v, gy * u - gx * v][:freedom]
         rows.append(np.stack([*columns, made[mask]]))
         values.append(copy[mask])
     solution = _robust(np.concatenate(rows, 1), np.concatenate(values))

@@ -34,6 +34,7 @@ UNRELATED = "unrelated"
 # Below this change nothing is left but rounding to 8 bits.
 _ROUNDING_MSE = 0.1
 _LEAST_SIMILAR = 0.3
+_SURELY_SIMILAR = 0.85
 _THUMBNAIL = 32
 # A smaller deviation of the reference when small shows nothing that could be found again in noise.
 _STRUCTURE = 2.0
@@ -174,6 +175,10 @@ def compare(
     """
     alignment = found_alignment(reference, copy, align, aligner)
     laid = lay(reference, copy, alignment)
+    if not alignment.is_related and alignment.has_same_size and _is_similar(laid.pair):
+        # Nothing is left of the structure, but the light and dark of the whole picture.
+        alignment = alignment.unmoved()
+        laid = lay(reference, copy, alignment)
     pair = laid.pair
     maps = places.measure_blocks(pair)
     if not alignment.is_related:
@@ -204,6 +209,11 @@ def compare(
     if laid.is_interpolation() and _is_filter(judgement):
         return _answer(laid, maps, None, ())
     return _answer(laid, maps, judgement, ())
+
+
+def _is_similar(pair: Pair) -> bool:
+    """Whether a small picture of the copy alone tells that it shows the reference."""
+    return similarity_of(pair) >= _SURELY_SIMILAR
 
 
 def _is_filter(judgement: Judgement) -> bool:
