@@ -44,7 +44,9 @@ ROOMS: dict[str, set[str]] = {
     "core.solvers": BASE,
     "core.model": BASE | {"core.distortion", "core.solvers"},
     "core.recognition": BASE | {"core.distortion", "core.solvers", "core.model"},
-    "core.comparison": BASE | {"core.distortion", "core.model", "core.recognition"},
+    "core.alignment": BASE,
+    "core.comparison": BASE
+    | {"core.alignment", "core.distortion", "core.model", "core.recognition"},
     "core.projects": BASE | {"core.distortion", "core.model", "core.recognition"},
     "core.paper": ENGINE,
     "bench": ENGINE,

@@ -26,6 +26,7 @@ MEASUREMENTS = {
 # These need a folder of scenes.
 TRUTH = "truth"
 COLOUR = "colour"
+GEOMETRY = "geometry"
 
 
 def machine() -> dict[str, object]:
@@ -45,27 +46,22 @@ def measure(
     Parameters
     ----------
     parts
-        Keys of `MEASUREMENTS`, `TRUTH` or `COLOUR`.
+        Keys of `MEASUREMENTS`, `TRUTH`, `COLOUR` or `GEOMETRY`.
     threads
         Threads or processes to use; all cores by default.
     scenes
-        The folder that `TRUTH` and `COLOUR` are measured on.
+        The folder that `TRUTH`, `COLOUR` and `GEOMETRY` are measured on.
     """
     figures: list[Figure] = []
     for index, part in enumerate(parts):
         yield Progress(index, len(parts), part)
-        if part == TRUTH:
-            # It loads the encoders, whose memory must not be counted in the other measurements.
-            from isca_gui.bench import truth
+        if part in (TRUTH, COLOUR, GEOMETRY):
+            # They load the encoders, whose memory must not be counted in the other measurements.
+            from isca_gui.bench import colour, geometry, truth
 
             assert scenes is not None
-            figures += yield from truth.measure(scenes, threads)
-            continue
-        if part == COLOUR:
-            from isca_gui.bench import colour
-
-            assert scenes is not None
-            figures += yield from colour.measure(scenes, threads)
+            module = {TRUTH: truth, COLOUR: colour, GEOMETRY: geometry}[part]
+            figures += yield from module.measure(scenes, threads)
             continue
         for figure in MEASUREMENTS[part](threads):
             figures.append(figure)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PARTS: tuple[str, ...] = ("dataset", "solvers", "recognition", "growth")
 # These are followed by a folder of pictures.
-ON_SCENES = ("truth", "colour")
+ON_SCENES = ("truth", "colour", "geometry")
 # These start other Python processes, and a bundle has no Python to start them with.
 if not getattr(sys, "frozen", False):
     PARTS += ("memory", "window", "compare")
@@ -29,7 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         metavar="PART",
         help=f"what to measure: {', '.join(PARTS)} (default: all of these); or 'truth SCENES' or "
-        "'colour SCENES': how often comparisons are right on a folder of pictures",
+        "'colour SCENES': how often comparisons are right on a folder of pictures; or "
+        "'geometry SCENES': the same for copies that were moved, scaled or turned",
     )
     arguments.add_threads(parser)
     arguments.add_json(parser)
@@ -45,8 +46,8 @@ def run(args: argparse.Namespace) -> int:
     unknown = set(parts) - set(known)
     if unknown:
         raise SettingsError(
-            f"there is no benchmark '{min(unknown)}'; choose from {', '.join(PARTS)}, or "
-            "'truth SCENES' or 'colour SCENES'"
+            f"there is no benchmark '{min(unknown)}'; choose from {', '.join(PARTS)}, "
+            "'truth SCENES', 'colour SCENES' or 'geometry SCENES'"
         )
     task = bench.measure(parts or PARTS, args.threads, scenes)
     figures = progress_bar.run_with_progress(task, "bench", quiet=args.json)
@@ -61,16 +62,18 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _parts_and_scenes(words: Sequence[str]) -> tuple[list[str], str | None]:
-    """Return the parts, and the folder that follows `truth` or `colour`."""
+    """Return the parts, and the folder that follows `truth`, `colour` or `geometry`."""
     from isca_gui.core.settings import SettingsError
 
     parts = list(words)
-    named = next((part for part in parts if part in ON_SCENES), None)
-    if named is None:
-        return parts, None
-    if getattr(sys, "frozen", False):
-        raise SettingsError(f"'{named}' needs the program installed with pip")
-    place = parts.index(named) + 1
-    if place == len(parts):
-        raise SettingsError(f"'{named}' needs a folder of pictures: isca bench {named} SCENES")
-    return parts, parts.pop(place)
+    scenes = None
+    for name in ON_SCENES:
+        if name not in parts:
+            continue
+        if getattr(sys, "frozen", False):
+            raise SettingsError(f"'{name}' needs the program installed with pip")
+        place = parts.index(name) + 1
+        if place == len(parts) or parts[place] in ON_SCENES:
+            raise SettingsError(f"'{name}' needs a folder of pictures: isca bench {name} SCENES")
+        scenes = parts.pop(place)
+    return parts, scenes

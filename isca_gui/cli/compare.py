@@ -53,6 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             f"or contains {targets.NAME}, which is replaced by each copy's name",
         )
     parser.add_argument(
+        "--align",
+        choices=("auto", "none", "shift"),
+        default="auto",
+        help="how the copies lie on the reference: auto looks for shifts, crops, padding, scales, "
+        "turns and small rotations; shift for shifts, crops and padding only; none if each pixel "
+        "lies on the same pixel, so that sizes must be the same (default: %(default)s)",
+    )
+    parser.add_argument(
         "--train",
         action="store_true",
         help="also train ISCA on the reference and say what its blocks vote for (a few seconds)",
@@ -96,6 +104,7 @@ def run(args: argparse.Namespace) -> int:
     results = batch.compare_files(
         args.reference,
         names,
+        align=args.align,
         train=args.train,
         keep_pictures=bool(args.output),
         then=_saver(outputs, problems),

@@ -49,6 +49,7 @@ KEYS = [
     "width",
     "height",
     "similarity",
+    "geometry",
     "regions",
     "file_says",
     "second_opinion",
@@ -75,9 +76,9 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (bad / "empty.png").touch()
     whole = (good / "a-saved.jpg").read_bytes()
     (bad / "half.jpg").write_bytes(whole[: len(whole) // 2])
-    Image.fromarray(pixels[:100]).save(bad / "size.png")
     Image.fromarray(pixels[:20, :20]).save(bad / "tiny.png")
-    Image.fromarray(copies.part("coffee", HEIGHT, WIDTH)[::-1, ::-1]).save(folder / "other.png")
+    Image.fromarray(copies.part("astronaut", HEIGHT, WIDTH)).save(folder / "other.png")
+    Image.fromarray(pixels[:100]).save(folder / "cropped.png")
     Image.fromarray(copies.warped(pixels)).save(folder / "warped.png")
     return folder
 
@@ -135,7 +136,36 @@ def test_the_reference_may_be_a_sample(data: Path, isca: Callable[..., Done]) ->
 def test_another_photograph_is_said_to_be_that(data: Path, isca: Callable[..., Done]) -> None:
     done = isca("compare", data / "reference.png", data / "other.png")
     assert done.code == 0
-    assert "This does not show the reference (similarity 0." in done.out
+    assert "This does not show the reference (best match 0." in done.out
+
+
+def test_a_copy_that_was_cropped(data: Path, isca: Callable[..., Done]) -> None:
+    words = ("compare", data / "reference.png", data / "cropped.png")
+    done = isca(*words)
+    said = f"The same picture, cropped by {HEIGHT - 100} px at the bottom."
+    assert done.out == f"{data / 'cropped.png'}: {said}\n"
+    (found,) = pictures(isca(*words, "--json", "--csv", "t.csv", "-o", "r.html", "--map", "m.png"))
+    assert (found["label"], found["width"], found["height"]) == ("original", WIDTH, 100)
+    assert found["geometry"] == {
+        "relation": "cropped",
+        "scale": [1, 1],
+        "shift": [0, 0],
+        "crop": {"left": 0, "top": 0, "right": 0, "bottom": HEIGHT - 100},
+        "turn": 0,
+        "mirrored": False,
+        "angle": 0,
+        "filter": None,
+        "match": found["geometry"]["match"],
+    }
+    with open("t.csv", encoding="utf-8", newline="") as stream:
+        (row,) = csv.DictReader(stream)
+    assert row["geometry"].startswith("relation=cropped;scale=1,1;shift=0,0;crop=0,0,0,28;turn=0")
+    assert said in html.unescape(Path("r.html").read_text("utf-8"))
+    shifted = pictures(isca(*words, "--json", "--align", "shift"))
+    assert shifted[0]["geometry"]["relation"] == "cropped"
+    done = isca(*words, "--align", "none")
+    assert (done.code, done.out) == (1, "")
+    assert "144×100 pixels, the reference 144×128" in done.err
 
 
 def test_another_file_with_the_same_pixels(data: Path, isca: Callable[..., Done]) -> None:
@@ -176,7 +206,7 @@ def test_csv(data: Path, isca: Callable[..., Done]) -> None:
 def test_bad_files_have_one_sentence_each_and_the_rest_is_answered(
     data: Path, isca: Callable[..., Done]
 ) -> None:
-    bad = [data / "bad" / name for name in ("text.png", "empty.png", "half.jpg", "size.png")]
+    bad = [data / "bad" / name for name in ("text.png", "empty.png", "half.jpg", "tiny.png")]
     good = data / "good" / "c-darker.png"
     words = ("compare", data / "reference.png", bad[0], bad[1], good, bad[2], bad[3], "none.png")
     done = isca(*words)
@@ -188,7 +218,7 @@ def test_bad_files_have_one_sentence_each_and_the_rest_is_answered(
     for line, name in zip(lines, [*map(str, bad), "none.png"], strict=True):
         assert line.startswith("isca: ")
         assert line.count(name) == 1
-    assert "144×100 pixels, the reference 144×128" in lines[3]
+    assert "at least 32×32 pixels; the copy has 20×20" in lines[3]
     entries = pictures(isca(*words, "--json", "--threads", "1"))
     assert [list(entry) == ["file", "error"] for entry in entries] == [
         True,
@@ -214,7 +244,7 @@ def test_a_bad_reference_ends_at_once(data: Path, isca: Callable[..., Done], nam
 def test_a_reference_that_is_too_small(data: Path, isca: Callable[..., Done]) -> None:
     done = isca("compare", data / "bad" / "tiny.png", data / "bad" / "tiny.png")
     assert (done.code, done.out) == (1, "")
-    assert "at least 32×32 pixels; these have 20×20" in done.err
+    assert "at least 32×32 pixels; the reference has 20×20" in done.err
 
 
 def test_a_folder_without_pictures(data: Path, isca: Callable[..., Done]) -> None:
@@ -348,6 +378,7 @@ def test_a_bad_file_comes_before_what_was_found(data: Path, isca: Callable[..., 
         (["--map", "t.jpg"], "must end in .png"),
         (["--made-again", "t.jpg"], "must end in .png"),
         (["--threads", "0"], "less than 1"),
+        (["--align", "turn"], "--align"),
         (["--nonsense"], "unrecognized arguments"),
     ],
 )

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from isca_gui.core.alignment import words
+from isca_gui.core.alignment.align import AUTO, Aligner
 from isca_gui.core.comparison import file_evidence
 from isca_gui.core.comparison.compare import Comparison, compare
 from isca_gui.core.comparison.pair import ComparisonError
@@ -40,6 +42,7 @@ KEYS = (
     "width",
     "height",
     "similarity",
+    "geometry",
     "regions",
     "colour",
     "file_says",
@@ -48,9 +51,8 @@ KEYS = (
 )
 # What a table has a column for; the rest has a structure of its own and stands in the JSON
 # document.
-COLUMNS = tuple(
-    key for key in KEYS if key not in ("regions", "colour", "file_says", "second_opinion")
-)
+_STRUCTURED = ("regions", "colour", "file_says", "second_opinion")
+COLUMNS = tuple(key for key in KEYS if key not in _STRUCTURED)
 _DIVIDERS = re.compile(r"[;=\\]")
 
 
@@ -75,6 +77,7 @@ def compare_files(
     reference: str,
     names: Sequence[str],
     *,
+    align: str = AUTO,
     train: bool = False,
     keep_pictures: bool = False,
     then: Callable[[CopyResult], object] | None = None,
@@ -88,8 +91,10 @@ def compare_files(
         The file of the original; what is wrong with it is an ImageError.
     names
         The files of the copies.
+    align
+        How the copies may lie on the reference, as in `compare`.
     train
-        Whether to train ISCA on the reference for a second opinion.
+        Whether to train ISCA on the reference for a second opinion on copies that were not moved.
     keep_pictures
         Whether the results hold the pictures.
     then
@@ -101,17 +106,22 @@ def compare_files(
     # Read at once and not when the first answer is asked for, so that nothing was written before.
     original, original_space = image.read_with_space(samples.resolve(reference))
     opinion = _second_opinion(reference) if train else None
+    aligner = Aligner(original)
 
     def one(name: str) -> CopyResult:
         try:
             path = samples.resolve(name)
             copy, space = image.read_with_space(path)
             evidence = file_evidence.read(path)
+            found = compare(
+                original, copy, align=align, aligner=aligner, spaces=(original_space, space)
+            )
+            is_unmoved = found.geometry is not None and found.geometry.is_same
             result = CopyResult(
                 name,
-                _noting_depth(compare(original, copy, spaces=(original_space, space)), evidence),
+                _noting_depth(found, evidence),
                 file_says=evidence,
-                second_opinion=opinion(name) if opinion is not None else None,
+                second_opinion=opinion(name) if opinion is not None and is_unmoved else None,
                 reference=original if keep_pictures or then is not None else None,
                 copy=copy if keep_pictures or then is not None else None,
             )
@@ -175,6 +185,7 @@ def entry(result: CopyResult) -> dict[str, Any]:
     fields: dict[str, Any] = {
         key: getattr(found, key) for key in KEYS if hasattr(found, key) and key != "regions"
     }
+    fields["geometry"] = words.entry(found.geometry) if found.geometry is not None else None
     fields["file"] = result.name
     fields["error"] = None
     fields["parts"] = list(found.parts)
@@ -215,7 +226,23 @@ def _opinion_entry(result: CopyResult) -> dict[str, Any] | None:
 
 def row(fields: dict[str, Any]) -> list[str]:
     """Return the cells of a table's row for an entry, or for a `file` and its `error`."""
-    return [_cell(fields.get(column)) for column in COLUMNS]
+    geometry = fields.get("geometry")
+    cells = {**fields, "geometry": _geometry_cell(geometry) if geometry is not None else None}
+    return [_cell(cells.get(column)) for column in COLUMNS]
+
+
+def _geometry_cell(geometry: dict[str, Any]) -> str:
+    """Return a geometry in one cell: `relation=scaled;scale=0.8,0.8;…` without what is unknown."""
+    cells = []
+    for name, value in geometry.items():
+        if value is None:
+            continue
+        several = value.values() if isinstance(value, dict) else value
+        if isinstance(value, dict | list):
+            cells.append(f"{name}={','.join(_cell(each) for each in several)}")
+        else:
+            cells.append(f"{name}={_cell(value)}")
+    return ";".join(cells)
 
 
 def _cell(value: Any) -> str:

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import ndimage
 
+from isca_gui.core.alignment.align import AUTO
 from isca_gui.core.comparison import classifier as classifiers
 from isca_gui.core.comparison import regions as places
 from isca_gui.core.comparison.colour import ColourAnswer, colour_answer
 from isca_gui.core.comparison.features import describe_change
-from isca_gui.core.comparison.kinds import family_of
-from isca_gui.core.comparison.pair import Pair, make_pair
+from isca_gui.core.comparison.jpeg_grid import made_on_grid
+from isca_gui.core.comparison.kinds import FILTER, family_of
+from isca_gui.core.comparison.laying import NO_DATA, after_geometry, found_alignment, lay
+from isca_gui.core.comparison.pair import Pair
 from isca_gui.core.comparison.verdict import Judgement, judge, nothing_fits, sentence
 from isca_gui.core.distortion.distortions import ORIGINAL, UNLIKE, level_text
 
@@ -23,8 +26,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from isca_gui.core.alignment.align import Aligner, Alignment
     from isca_gui.core.comparison.classifier import Classifier
     from isca_gui.core.comparison.colour import ColourFinding
+    from isca_gui.core.comparison.laying import Laid
     from isca_gui.core.comparison.pair import Floats
     from isca_gui.core.comparison.regions import BlockMaps, Region
     from isca_gui.core.pictures.colour_profiles import ColourSpace
@@ -33,6 +38,7 @@ UNRELATED = "unrelated"
 # Below this change nothing is left but rounding to 8 bits.
 _ROUNDING_MSE = 0.1
 _LEAST_SIMILAR = 0.3
+_SURELY_SIMILAR = 0.85
 _THUMBNAIL = 32
 # A smaller deviation of the reference when small shows nothing that could be found again in noise.
 _STRUCTURE = 2.0
@@ -100,8 +106,11 @@ class Comparison:
         Correlation of both pictures when small, 0 to 1.
     regions
         The damaged regions where the damage is in parts of the picture only.
+    geometry
+        How the copy lies on the reference.
     class_map
-        The label's place in `classes` for each block, shape (rows, columns).
+        The label's place in `classes` for each block, shape (rows, columns); -1 for blocks on the
+        rim of which the reference shows nothing.
     severity_map
         Mean squared change of each block, shape (rows, columns).
     classes
@@ -136,6 +145,7 @@ class Comparison:
     classes: tuple[str, ...]
     regions: tuple[RegionAnswer, ...] = ()
     colour: tuple[ColourFinding, ...] = ()
+    geometry: Alignment | None = None
     make_again: Callable[[], Floats | None] | None = field(default=None, repr=False)
 
     @functools.cached_property
@@ -149,6 +159,8 @@ def compare(
     copy: NDArray[Any],
     classifier: Classifier | None = None,
     *,
+    align: str = AUTO,
+    aligner: Aligner | None = None,
     spaces: tuple[ColourSpace | None, ColourSpace | None] = (None, None),
 ) -> Comparison:
     """Return what was done to a copy of a reference.
@@ -156,9 +168,14 @@ def compare(
     Parameters
     ----------
     reference, copy
-        Pictures of the same size in [0, 1]: grey (height, width) or colour (height, width, 3).
+        Pictures in [0, 1]: grey (height, width) or colour (height, width, 3).
     classifier
         Names the kinds; the shipped one by default.
+    align
+        `auto` looks for the copy in the reference; `shift` expects it to be moved or cropped at
+        most, and `none` to lie on it pixel by pixel.
+    aligner
+        Lays copies on the reference; one for many copies of it saves work.
     spaces
         The colour spaces that the files of both are in; None for sRGB and for unknown.
 
@@ -167,17 +184,23 @@ def compare(
     ComparisonError
         If the pictures cannot be compared.
     """
-    pair = make_pair(reference, copy)
-    colours = _colours(reference, copy, pair, spaces)
+    alignment = found_alignment(reference, copy, align, aligner)
+    laid = lay(reference, copy, alignment)
+    if not alignment.is_related and alignment.has_same_size and _is_similar(laid.pair):
+        # Nothing is left of the structure, but the light and dark of the whole picture.
+        alignment = alignment.unmoved()
+        laid = lay(reference, copy, alignment)
+    colours = _colours(reference, copy, laid, spaces)
     if colours.recoloured is None:
-        return _with_colours(_compare_luma(pair, classifier, colours), colours)
+        return _with_colours(_compare_luma(laid, classifier, colours), colours)
     # What was done to the colours changes the luma as well; the rest is judged without it.
-    found = _compare_luma(Pair(colours.recoloured, pair.copy), classifier, colours)
+    recoloured = replace(laid, whole=Pair(colours.recoloured, laid.whole.copy))
+    found = _compare_luma(recoloured, classifier, colours)
     measured = replace(
         found,
-        mse=pair.mse,
-        psnr=_psnr(pair.mse),
-        ssim=mean_ssim(pair.reference_luma, pair.copy_luma),
+        mse=laid.pair.mse,
+        psnr=_psnr(laid.pair.mse),
+        ssim=mean_ssim(laid.pair.reference_luma, laid.pair.copy_luma),
     )
     return _with_colours(measured, colours)
 
@@ -185,23 +208,35 @@ def compare(
 def _colours(
     reference: NDArray[Any],
     copy: NDArray[Any],
-    pair: Pair,
+    laid: Laid,
     spaces: tuple[ColourSpace | None, ColourSpace | None],
 ) -> ColourAnswer:
     """Return what was done to the colours; nothing where neither picture has any."""
     if reference.ndim == 2 and copy.ndim == 2:
         return ColourAnswer()
-    if similarity_of(pair) < _LEAST_SIMILAR:
+    pair = laid.pair
+    if not laid.alignment.is_related or similarity_of(pair) < _LEAST_SIMILAR:
         # Nothing can be said of the colours of another picture.
         return ColourAnswer()
-    both = [
-        np.asarray(each if each.ndim == 3 else np.repeat(each[..., None], 3, axis=2), np.float32)
-        for each in (reference, copy)
-    ]
-    found = colour_answer(both[0] * np.float32(255), both[1] * np.float32(255), spaces)
-    if found.recoloured is None or pair.reference.ndim == 2:
+    if pair.reference.ndim == 3:
+        first = pair.reference
+        second = pair.copy
+    elif laid.alignment.is_same:
+        first = _as_colour(reference)
+        second = _as_colour(copy)
+    else:
+        return ColourAnswer()
+    found = colour_answer(first, second, spaces)
+    can_recolour = pair.reference.ndim == 3 and laid.data.all()
+    if found.recoloured is None or not can_recolour:
         return ColourAnswer(found.findings)
     return ColourAnswer(found.findings, found.recoloured.astype(np.float32))
+
+
+def _as_colour(picture: NDArray[Any]) -> Floats:
+    """Return a picture in [0, 1] with three channels, on the scale 0 to 255."""
+    channels = picture if picture.ndim == 3 else np.repeat(picture[..., None], 3, axis=2)
+    return np.asarray(channels, np.float32) * np.float32(255)
 
 
 def _with_colours(found: Comparison, colours: ColourAnswer) -> Comparison:
@@ -209,35 +244,55 @@ def _with_colours(found: Comparison, colours: ColourAnswer) -> Comparison:
     if not colours.findings:
         return found
     said = found.sentence
-    if found.label == ORIGINAL and not found.severity and found.mse:
+    is_moved = found.geometry is not None and not found.geometry.is_same
+    if found.label == ORIGINAL and not found.severity and found.mse and not is_moved:
         said = "Only the colours have changed."
     return replace(found, colour=colours.findings, sentence=f"{said} {colours.sentence}")
 
 
-def _compare_luma(pair: Pair, classifier: Classifier | None, colours: ColourAnswer) -> Comparison:
+def _compare_luma(laid: Laid, classifier: Classifier | None, colours: ColourAnswer) -> Comparison:
     """Return what was done to the luma."""
+    pair = laid.pair
+    alignment = laid.alignment
     maps = places.measure_blocks(pair)
-    if pair.mse < _ROUNDING_MSE and maps.largest.max() <= 1.01:
-        return _answer(pair, maps, None, ())
+    if not alignment.is_related:
+        return _unrelated(laid, maps, alignment.match)
+    if (pair.mse < _ROUNDING_MSE and maps.largest.max() <= 1.01) or laid.is_rounding(
+        float(maps.largest.max())
+    ):
+        return _answer(laid, maps, None, ())
     similarity = similarity_of(pair)
-    if similarity < _LEAST_SIMILAR:
-        return _unrelated(pair, maps, similarity)
+    if similarity < _LEAST_SIMILAR and alignment.is_same:
+        return _unrelated(laid, maps, similarity)
     colour = colour_change(pair)
     if colour > _COLOUR and pair.mse < colour * _COLOUR_ONLY:
-        return _recoloured(pair, maps, colour, named=bool(colours.findings))
+        return _recoloured(laid, maps, colour, named=bool(colours.findings))
     names = classifier or classifiers.shipped()
     regions = places.damaged_regions(maps, *pair.reference.shape[:2])
     answers = tuple(
-        RegionAnswer(region, _judge_region(pair, region, names))
+        RegionAnswer(region, _judge_region(pair, region, names, laid.offset))
         for region in regions
         if min(region.bottom - region.top, region.right - region.left) >= _SMALLEST_PART
     )
     if answers:
-        return _answer(pair, maps, answers[0].judgement, answers)
+        return _answer(laid, maps, answers[0].judgement, answers)
     if regions and sum(region.share for region in regions) < _LITTLE:
         # The regions are too small to say what was done there, and the rest is untouched.
-        return _answer(pair, maps, nothing_fits(pair.mse), ())
-    return _answer(pair, maps, _judge_whole(pair, names), ())
+        return _answer(laid, maps, nothing_fits(pair.mse), ())
+    judgement = _judge_whole(pair, names, laid.offset)
+    if laid.is_interpolation() and _is_filter(judgement):
+        return _answer(laid, maps, None, ())
+    return _answer(laid, maps, judgement, ())
+
+
+def _is_similar(pair: Pair) -> bool:
+    """Whether a small picture of the copy alone tells that it shows the reference."""
+    return similarity_of(pair) >= _SURELY_SIMILAR
+
+
+def _is_filter(judgement: Judgement) -> bool:
+    """Whether a filter is all that was found, or nothing with a name."""
+    return judgement.unlike or judgement.weak or _family(judgement) == FILTER
 
 
 def colour_change(pair: Pair) -> float:
@@ -325,18 +380,24 @@ def _means(picture: Floats, side: int) -> Floats:
     return found
 
 
-def _judge_whole(pair: Pair, classifier: Classifier) -> Judgement:
+def _judge_whole(pair: Pair, classifier: Classifier, offset: tuple[int, int] = (0, 0)) -> Judgement:
+    """Return the answer for a pair, cut so that blocks begin where the grid of a JPEG does."""
+    if offset != (0, 0):
+        height, width = pair.change.shape
+        pair = pair.crop(offset[0], height, offset[1], width)
     parts = _parts(pair)
     rows = np.stack([classifier.row(describe_change(part)) for part in parts])
     return judge(parts[0], rows, classifier)
 
 
-def _judge_region(pair: Pair, region: Region, classifier: Classifier) -> Judgement:
+def _judge_region(
+    pair: Pair, region: Region, classifier: Classifier, offset: tuple[int, int]
+) -> Judgement:
     part = pair.crop(region.top, region.bottom, region.left, region.right)
     if part.copy_luma.std() < _COVERED and part.reference_luma.std() > 2 * _COVERED:
         # Something even was laid over the picture: nothing of the reference is left to judge.
         return nothing_fits(part.mse)
-    found = _judge_whole(part, classifier)
+    found = _judge_whole(part, classifier, offset)
     small = min(part.copy_luma.shape) < _SMALL_PART
     if small and found.probability < _SURE_IF_SMALL:
         return nothing_fits(part.mse)
@@ -361,39 +422,45 @@ def _parts(pair: Pair) -> list[Pair]:
     return [pair.crop(top, top + tall, left, left + wide) for top, left in corners]
 
 
-def _recoloured(pair: Pair, maps: BlockMaps, colour: float, named: bool) -> Comparison:
+def _recoloured(laid: Laid, maps: BlockMaps, colour: float, named: bool) -> Comparison:
     """Return the answer where the colours were changed and the luma hardly.
 
     Parameters
     ----------
-    pair, maps
+    laid, maps
         The pictures and what was measured of their blocks.
     colour
         Mean squared change of Cb and Cr.
     named
         Whether what was done to the colours is known.
     """
+    pair = laid.pair
     if named:
-        found = _answer(pair, maps, None, ())
+        found = _answer(laid, maps, None, ())
         said = f"The luma has hardly changed (MSE {level_text(pair.mse)})."
-        return replace(found, sentence=said, similarity=similarity_of(pair))
+        return replace(
+            found,
+            sentence=after_geometry(laid.alignment, said),
+            similarity=similarity_of(pair),
+        )
     said = (
         "Not recognised: the change is mainly in the colours "
         f"(Cb and Cr by MSE {level_text(colour)}, the luma by MSE {level_text(pair.mse)}). "
         "It is none of the changes of colour that can be named."
     )
     return replace(
-        _unrelated(pair, maps, similarity_of(pair)),
+        _unrelated(laid, maps, similarity_of(pair)),
         label=UNLIKE,
-        sentence=said,
+        sentence=after_geometry(laid.alignment, said),
         probability=1.0,
         shares={UNLIKE: 1.0},
         classes=(ORIGINAL, UNLIKE),
     )
 
 
-def _unrelated(pair: Pair, maps: BlockMaps, similarity: float) -> Comparison:
-    said = f"This does not show the reference (similarity {similarity:.2f})."
+def _unrelated(laid: Laid, maps: BlockMaps, similarity: float) -> Comparison:
+    pair = laid.pair
+    said = f"This does not show the reference (best match {similarity:.2f})."
     return Comparison(
         label=UNRELATED,
         family=None,
@@ -411,22 +478,24 @@ def _unrelated(pair: Pair, maps: BlockMaps, similarity: float) -> Comparison:
         psnr=_psnr(pair.mse),
         ssim=mean_ssim(pair.reference_luma, pair.copy_luma),
         sentence=said,
-        width=pair.change.shape[1],
-        height=pair.change.shape[0],
+        width=laid.whole.change.shape[1],
+        height=laid.whole.change.shape[0],
         similarity=similarity,
-        class_map=np.ones(maps.errors.shape, np.int16),
-        severity_map=maps.errors,
+        class_map=laid.in_blocks(np.ones(maps.errors.shape, np.int16), NO_DATA),
+        severity_map=laid.in_blocks(maps.errors, 0),
         classes=(ORIGINAL, UNRELATED),
+        geometry=laid.alignment,
     )
 
 
 def _answer(
-    pair: Pair,
+    laid: Laid,
     maps: BlockMaps,
     judgement: Judgement | None,
     answers: tuple[RegionAnswer, ...],
 ) -> Comparison:
     """Return the whole answer: numbers, maps and the sentence."""
+    pair = laid.pair
     errors = maps.errors
     class_map, classes = _class_map(maps.changed, judgement, answers)
     damaged = class_map > 0
@@ -446,22 +515,23 @@ def _answer(
         probability=judgement.probability if judgement is not None else 1.0,
         probabilities=judgement.probabilities if judgement is not None else {},
         explained=judgement.explained if judgement is not None and named else None,
-        parameters=_parameters(judgement, parts),
+        parameters=_parameters(judgement, parts, laid),
         severity=float(errors[damaged].mean()) if damaged.any() else 0.0,
         damaged_share=float(damaged.mean()),
         shares=shares,
         mse=pair.mse,
         psnr=_psnr(pair.mse),
         ssim=mean_ssim(pair.reference_luma, pair.copy_luma),
-        sentence=_sentence(pair, judgement, answers),
-        width=pair.change.shape[1],
-        height=pair.change.shape[0],
+        sentence=after_geometry(laid.alignment, _sentence(pair, judgement, answers)),
+        width=laid.whole.change.shape[1],
+        height=laid.whole.change.shape[0],
         similarity=1.0 if judgement is None else similarity_of(pair),
-        class_map=class_map,
-        severity_map=errors,
+        class_map=laid.in_blocks(class_map, NO_DATA),
+        severity_map=laid.in_blocks(errors, 0),
         classes=classes,
-        regions=answers,
-        make_again=functools.partial(_made_again, pair, judgement, answers),
+        regions=tuple(replace(each, region=laid.in_copy(each.region)) for each in answers),
+        geometry=laid.alignment,
+        make_again=functools.partial(_made_again, laid, judgement, answers),
     )
 
 
@@ -478,12 +548,17 @@ def _family(judgement: Judgement | None) -> str | None:
     return families.pop() if len(families) == 1 else None
 
 
-def _parameters(judgement: Judgement | None, parts: tuple[str, ...]) -> dict[str, dict[str, float]]:
+def _parameters(
+    judgement: Judgement | None, parts: tuple[str, ...], laid: Laid
+) -> dict[str, dict[str, float]]:
     if judgement is None:
         return {}
-    return {
+    found = {
         part: dict(proof.parameters) for part, proof in zip(parts, judgement.proofs, strict=False)
     }
+    if "quality" in found.get("jpeg", {}) and laid.offset != (0, 0):
+        found["jpeg"]["grid_x"], found["jpeg"]["grid_y"] = laid.offset_in_copy
+    return found
 
 
 def _class_map(
@@ -536,23 +611,24 @@ def _sentence(pair: Pair, judgement: Judgement | None, answers: tuple[RegionAnsw
 
 
 def _made_again(
-    pair: Pair, judgement: Judgement | None, answers: tuple[RegionAnswer, ...]
+    laid: Laid, judgement: Judgement | None, answers: tuple[RegionAnswer, ...]
 ) -> Floats | None:
     """Return the picture that the answer would have given, where the answer can be made again."""
+    pair = laid.pair
     if judgement is None:
-        return pair.reference
+        return laid.whole.reference
     make = judgement.make
     if make is None:
         return None
-    made = make(pair.reference)
+    made = made_on_grid(make, pair.reference, laid.offset)
     if not answers:
-        return made
+        return laid.made_in_copy(made)
     # Where only a part was damaged, only that part is made again.
     inside = np.zeros(pair.change.shape, dtype=bool)
     for answer in answers:
         inside |= places.spread(answer.region.blocks, inside.shape)
     chosen = inside[..., None] if made.ndim == 3 else inside
-    return np.where(chosen, made, pair.reference)
+    return laid.made_in_copy(np.where(chosen, made, pair.reference))
 
 
 def _psnr(mse: float) -> float | None:

@@ -10,6 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 from scipy import ndimage
 
 from isca_gui.core.comparison.kinds import COMPRESSION, FILTER, KINDS, NOISE, TONE, family_of
+from isca_gui.core.comparison.laying import NO_DATA
 from isca_gui.core.comparison.pair import luma
 from isca_gui.core.comparison.regions import spread
 from isca_gui.core.distortion.distortions import ORIGINAL, UNLIKE
@@ -37,6 +38,9 @@ COLOURS = {
 _NOT_RECOGNISED = (213, 94, 0)
 _UNCHANGED = (153, 153, 153)
 _OPACITY = 0.45
+# Blocks that the reference shows nothing of are striped.
+_OUTSIDE = (128, 128, 128)
+_STRIPE = 8
 _TEXT_HEIGHT = 18
 _INK = (20, 20, 20)
 _PAPER = (255, 255, 255)
@@ -60,7 +64,42 @@ def map_over(copy: Floats, comparison: Comparison) -> Pixels:
         opacity = np.where(comparison.class_map == index, _OPACITY * strength, 0)
         mask = spread(opacity, pixels.shape)[..., None]
         pixels = pixels * (1 - mask) + mask * np.array(colour_of(label), dtype=np.float32)
+    outside = spread(comparison.class_map == NO_DATA, pixels.shape)
+    if outside.any():
+        pixels[outside & _stripes(outside.shape)] = _OUTSIDE
     return pixels.astype(np.uint8)
+
+
+def _stripes(shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Return diagonal stripes, which nobody takes for a colour of the map."""
+    rows, columns = np.ogrid[: shape[0], : shape[1]]
+    found: NDArray[np.bool_] = (rows + columns) % _STRIPE < _STRIPE // 2
+    return found
+
+
+def laid_reference(reference: Floats, comparison: Comparison) -> Floats:
+    """Return a reference in [0, 1] as it lies under the copy, or as it is where they do not match.
+
+    Parameters
+    ----------
+    reference
+        Grey (height, width) or colour (height, width, 3).
+    comparison
+        Of the copy with it.
+    """
+    geometry = comparison.geometry
+    if geometry is None or geometry.is_same:
+        return reference
+    laid: Floats = geometry.bring(reference * np.float32(255)) / np.float32(255)
+    laid[~geometry.valid] = 0.5
+    return laid
+
+
+def title_of_reference(comparison: Comparison) -> str:
+    """Return what the picture that `laid_reference` returns is called."""
+    geometry = comparison.geometry
+    is_moved = geometry is not None and geometry.relation not in ("same", "unrelated")
+    return "reference, laid on the copy" if is_moved else "reference"
 
 
 def telling_part(reference: Floats, copy: Floats, side: int) -> tuple[slice, slice]:
@@ -111,6 +150,8 @@ def save_map(path: str | os.PathLike[str], result: CopyResult) -> None:
     assert result.copy is not None
     pixels = map_over(result.copy, result.comparison)
     lines = [f"{title_of(label)}: {share:.0%}" for label, share in result.comparison.shares.items()]
+    if (result.comparison.class_map == NO_DATA).any():
+        lines.append("Striped: not compared")
     _save(path, _with_text(pixels, [result.comparison.sentence, "   ".join(lines)]))
 
 

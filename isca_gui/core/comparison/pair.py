@@ -89,13 +89,9 @@ def make_pair(reference: NDArray[Any], copy: NDArray[Any]) -> Pair:
         If the sizes differ, the pictures are too small, or something is no picture at all.
     """
     for name, picture in (("reference", reference), ("copy", copy)):
-        _check(name, picture)
+        check_picture(name, picture)
     if reference.shape[:2] != copy.shape[:2]:
-        raise ComparisonError(
-            f"the copy has {copy.shape[1]}×{copy.shape[0]} pixels, the reference "
-            f"{reference.shape[1]}×{reference.shape[0]}. "
-            "Only copies of the same size can be compared."
-        )
+        raise ComparisonError(size_differs(reference.shape, copy.shape))
     if min(reference.shape[:2]) < SMALLEST_SIDE:
         raise ComparisonError(
             f"pictures to compare must have at least {SMALLEST_SIDE}×{SMALLEST_SIDE} pixels; "
@@ -107,7 +103,16 @@ def make_pair(reference: NDArray[Any], copy: NDArray[Any]) -> Pair:
     return Pair(scaled[0], scaled[1], was_colour=reference.ndim > copy.ndim)
 
 
-def _check(name: str, picture: NDArray[Any]) -> None:
+def size_differs(reference: tuple[int, ...], copy: tuple[int, ...]) -> str:
+    """Return why pictures of two shapes cannot lie on one another pixel by pixel."""
+    return (
+        f"the copy has {copy[1]}×{copy[0]} pixels, the reference {reference[1]}×{reference[0]}. "
+        "Only copies of the same size lie on it pixel by pixel."
+    )
+
+
+def check_picture(name: str, picture: NDArray[Any]) -> None:
+    """Raise a ComparisonError where something is no picture."""
     if picture.ndim != 2 and picture.shape[2:] != (3,):
         raise ComparisonError(
             f"the {name} is neither grey (height, width) nor RGB (height, width, 3) but has the "

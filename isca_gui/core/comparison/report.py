@@ -12,6 +12,7 @@ import numpy as np
 from PIL import Image
 
 import isca_gui
+from isca_gui.core.alignment import words
 from isca_gui.core.comparison import drawing, evidence, printing, proof_svg, summary
 from isca_gui.core.comparison.kinds import KINDS
 from isca_gui.core.comparison.printing import Figure
@@ -303,22 +304,18 @@ def _figures(result: CopyResult) -> list[Figure]:
     found = result.comparison
     if found is None or result.copy is None or result.reference is None:
         return []
+    reference = drawing.laid_reference(result.reference, found)
     shown = {
         "copy": drawing.to_pixels(result.copy),
-        "original": drawing.to_pixels(result.reference),
+        drawing.title_of_reference(found): drawing.to_pixels(reference),
     }
     if found.damaged_share > 0:
         if found.made_again is not None:
             made = found.made_again / np.float32(255)
             shown["made again on the original"] = drawing.to_pixels(made)
-        if result.copy.shape[:2] == (found.height, found.width):
-            shown["where and how strongly"] = drawing.map_over(result.copy, found)
-    same = result.copy.shape[:2] == result.reference.shape[:2]
-    part = drawing.telling_part(result.reference, result.copy, _DETAIL_SIDE) if same else None
-    return [
-        Figure(title, _data(pixels), _data(pixels[part]) if part is not None else "")
-        for title, pixels in shown.items()
-    ]
+        shown["where and how strongly"] = drawing.map_over(result.copy, found)
+    part = drawing.telling_part(reference, result.copy, _DETAIL_SIDE)
+    return [Figure(title, _data(pixels), _data(pixels[part])) for title, pixels in shown.items()]
 
 
 def _figure(figure: Figure) -> str:
@@ -336,6 +333,8 @@ def _numbers(result: CopyResult, found: Comparison) -> str:
     if found.explained is not None:
         rows.append(("explained by making it again", f"{found.explained:.1%}"))
     rows.append(("damaged", f"{found.damaged_share:.0%} of the blocks"))
+    if found.geometry is not None and found.geometry.is_related:
+        rows.append(("geometry", words.in_words(found.geometry) or "the same size and place"))
     for answer in found.regions:
         kind = drawing.title_of(UNLIKE if answer.judgement.unlike else answer.judgement.label)
         rows.append((answer.where, f"{kind}, {answer.region.share:.0%} of the picture"))

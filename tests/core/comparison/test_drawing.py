@@ -92,7 +92,7 @@ def test_the_answer_made_again(tmp_path: Path) -> None:
 
 def test_what_cannot_be_made_again(tmp_path: Path) -> None:
     pixels = copies.part("coffee", 200, 240)
-    for copy in (copies.noisy(pixels, 12), copies.warped(pixels), pixels[::-1]):
+    for copy in (copies.noisy(pixels, 12), copies.warped(pixels)):
         with pytest.raises(ImageError, match=r"copy\.png' cannot be made again"):
             drawing.save_made_again(tmp_path / "again.png", result_of(pixels, copy))
     assert not list(tmp_path.iterdir())
