@@ -16,6 +16,7 @@ from isca_gui.core.distortion.distortions import ORIGINAL, UNDECIDED_LABEL, UNLI
 from isca_gui.core.distortion.strength_search import MseCurve, UnreachableError
 from isca_gui.core.parallel import Workers
 from isca_gui.core.progress import Progress, relay
+from isca_gui.core.storage import memory
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from isca_gui.core.settings import DatasetSpec
 
 LONGEST_LABEL = 200
+# Bytes per pixel that measuring and distorting take beside the pictures, measured.
+_BESIDE = 100
 
 
 class DatasetError(Exception):
@@ -164,6 +167,9 @@ def generate(
     except ValueError as error:
         raise DatasetError(f"{str(error).capitalize()}.") from error
     wanted = [(kind, level) for kind in spec.kinds for level in spec.levels]
+    strength_search.load_libraries()
+    held = 4 * (1 + len(wanted)) * reference.size
+    memory.require(held + _BESIDE * reference.size, f"A dataset of {1 + len(wanted)} pictures")
     pictures = np.empty((1 + len(wanted), *reference.shape), dtype=np.float32)
     pictures[0] = reference
 

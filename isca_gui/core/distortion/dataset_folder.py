@@ -131,10 +131,10 @@ def save(
             (temporary / DESCRIPTION).write_bytes(_description(dataset, form).encode("utf-8"))
             # The last place to stop: after it the folder gets its name.
             yield Progress(count, count, "saving")
-    except ImageError as error:
-        raise DatasetError(str(error)) from error
-    except OSError as error:
-        why = error.strerror or error
+    except (ImageError, OSError) as error:
+        # The picture that could not be written is in a hidden folder: nobody knows its name.
+        cause = error.__cause__ if isinstance(error, ImageError) else error
+        why = getattr(cause, "strerror", None) or error
         raise DatasetError(
             f"Cannot write dataset folder '{target}': {why}. Choose another place."
         ) from error
