@@ -103,7 +103,7 @@ def problem_for(
     grid = BlockGrid(height, width, settings.block)
     if settings.uses_kernel:
         return (yield from kernel_problem(dataset.pictures, grid, settings, workers))
-    return (yield from linear_problem(dataset.pictures, grid, settings.precision))
+    return (yield from linear_problem(dataset.pictures, grid, settings.precision, workers))
 
 
 def restored(

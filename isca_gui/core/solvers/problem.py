@@ -170,9 +170,21 @@ def block_pieces(pictures: NDArray[Any], grid: BlockGrid) -> Iterator[NDArray[An
 
 
 def linear_problem(
-    pictures: NDArray[Any], grid: BlockGrid, dtype: str
+    pictures: NDArray[Any], grid: BlockGrid, dtype: str, workers: Workers | None = None
 ) -> Generator[Progress, bool | None, Problem]:
-    """Make the problem of linear ISCA: every block of every image with its mean removed."""
+    """Make the problem of linear ISCA: every block of every image with its mean removed.
+
+    Parameters
+    ----------
+    pictures
+        Training pictures (image, height, width).
+    grid
+        How they are cut into blocks.
+    dtype
+        The type of the coordinates.
+    workers
+        The threads to cut them on; None does so on this one.
+    """
     cuts = [
         UncachedBlocks(pictures, grid, low, high, dtype) for low, high in ranges(grid.count, PIECE)
     ]
@@ -182,12 +194,18 @@ def linear_problem(
     # One array for all pieces: thousands of small arrays would leave as much memory unused between
     # them.
     whole = np.empty((sum(map(len, kept)), len(pictures), grid.pixels), dtype)
-    pieces = []
-    for index, cut in enumerate(kept):
-        pieces.append(whole[cut.low : cut.high])
-        pieces[-1][:] = cut.coordinates()
-        if (yield Progress(index, len(kept))):
-            raise Cancelled("Stopped while blocks were being cut.")
+    pieces = [whole[cut.low : cut.high] for cut in kept]
+
+    def fill(index: int, _: int) -> None:
+        pieces[index][:] = kept[index].coordinates()
+
+    if workers is not None:
+        yield from workers.each(fill, len(kept), 1)
+    else:
+        for index in range(len(kept)):
+            fill(index, index)
+            if (yield Progress(index, len(kept))):
+                raise Cancelled("Stopped while blocks were being cut.")
     return Problem(pieces, ssim.constant(grid.pixels), uncached=cuts[count:])
 
 
