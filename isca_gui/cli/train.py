@@ -423,6 +423,8 @@ class Pace:
 
         if not isinstance(report, Step):
             self._pieces = (report.done, report.total)
+            if report.what:
+                self._first_stage = report.what
             return
         if self._step is None:
             self._start = (report.epoch, time.monotonic())

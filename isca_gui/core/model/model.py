@@ -114,6 +114,8 @@ class Model:
         for each in (self.settings, settings):
             if not each.iterative:
                 return f"{each.method} has no epochs to continue"
+        if not self.state.whole:
+            return "of a picture this large only what recognition needs is kept"
         if not same_dataset:
             return "it was trained on another dataset"
         before = vars(self.settings)
@@ -165,6 +167,10 @@ class Model:
             raise NotInvertible(
                 "The variables of a kernel model have one number per training picture, not per "
                 "pixel, so they cannot be shown as a picture."
+            )
+        if which != "U" and not self.state.whole:
+            raise NotInvertible(
+                f"This model does not hold {which}: of a picture this large only U is kept."
             )
         matrices = {"U": self.state.u, "V": self.state.v, "J": self.state.j}[which]
         return self.grid.join(matrices[:, :, component]).astype(np.float32)
