@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 # Bytes of pictures in a band; its coordinates take as much again.
 BAND = 128 * 2**20
+# The type in which U is kept. Blocks are described by what is kept, so that it serves as well.
+KEPT = np.dtype(np.float16)
 # Rows of pixels between places where blocks of JPEG begin.
 _CODED = 8
 
@@ -117,7 +119,7 @@ class _Parts:
     def __post_init__(self) -> None:
         p = self.settings.components
         shape = (self.grid.count, self.grid.pixels, p)
-        self.u: Array = np.empty(shape, self.settings.precision)
+        self.u: Array = np.empty(shape, KEPT)
         self.offset: Array | None = None
         if self.settings.method == "pca":
             self.offset = np.empty(shape[:2], self.settings.precision)
@@ -207,9 +209,10 @@ def _train_band(
         result = yield from _silent(driver.solve(problem, settings, workers), parts)
     del problem
     here = slice(first, first + grid.count)
-    model = Model(settings, grid, result.state, result.end, offset=offset)
+    kept = replace(result.state, u=result.state.u.astype(KEPT))
+    model = Model(settings, grid, kept, result.end, offset=offset)
     found = yield from _silent(describe_training(model, band, workers), parts)
-    parts.u[here] = result.state.u
+    parts.u[here] = kept.u
     if parts.offset is not None and offset is not None:
         parts.offset[here] = offset
     parts.descriptors[here] = found

@@ -61,6 +61,8 @@ class TrainingExamples:
     labels: tuple[str, ...]
     levels: tuple[float, ...]
     source: NDArray[np.float32] | Callable[[], NDArray[np.float32]]
+    # How far descriptors may be off, as a share of their distance from the reference's.
+    precision: float = 0.0
 
     @cached_property
     def descriptors(self) -> NDArray[np.float32]:
@@ -90,9 +92,11 @@ class Model:
     @cached_property
     def basis(self) -> Array:
         """U (or A) orthonormalised (block, q, p), worked out when it is first asked for."""
-        result = np.empty_like(self.state.u)
+        result: Array = np.empty(self.state.u.shape, self.settings.precision)
         for low in range(0, len(result), PIECE):
-            result[low : low + PIECE] = polar(self.state.u[low : low + PIECE])
+            # Of a model that was trained in bands U is in half precision.
+            part = self.state.u[low : low + PIECE].astype(result.dtype, copy=False)
+            result[low : low + PIECE] = polar(part)
         return result
 
     def resume_obstacle(self, settings: TrainingSettings, *, same_dataset: bool) -> str:

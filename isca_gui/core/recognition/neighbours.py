@@ -25,6 +25,9 @@ TIE = 2e-6
 # A block's distance is ranked among those of this many training pictures of about the same
 # strength.
 _AS_STRONG = 7
+# Distances count as equally typical within this factor: in dark places many are the same, and
+# stored descriptors are rounded.
+_ABOUT = np.float32(1 + 2.0**-6)
 # Blocks at a time, so that what is worked on stays in the cache.
 _CHUNK = 512
 
@@ -192,7 +195,7 @@ class Neighbours:
             counted = np.isfinite(others)
             counted &= np.cumsum(counted, axis=1) <= _AS_STRONG
             count = counted.sum(axis=1)
-            further = (counted & (others >= distance[:, None])).sum(axis=1)
+            further = (counted & (others * _ABOUT >= distance[:, None])).sum(axis=1)
             alone = np.where(distance <= TIE, 1.0, 0.5)
             found[mine] = np.where(count > 0, (1 + further) / (1 + count), alone)
         return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -11,11 +11,15 @@ from isca_gui.core.distortion.dataset import Dataset, generate, on_demand
 from isca_gui.core.model import banded_training, training
 from isca_gui.core.model.banded_training import band_rows
 from isca_gui.core.model.model import Model, NotInvertible
+from isca_gui.core.model.model_file import load_model, save_model
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.pictures.blocks import BlockGrid
 from isca_gui.core.progress import Cancelled, Progress, run
 from isca_gui.core.recognition.recogniser import Recogniser
 from isca_gui.core.settings import DatasetSpec, SettingsError, TrainingSettings
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 CHOICES: list[dict[str, Any]] = [
     {"solver": "direct"},
@@ -45,7 +49,11 @@ def trained(dataset: Dataset, choice: dict[str, Any]) -> Model:
 
 
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
-def test_bands_change_no_number(made: Dataset, asked: Dataset, choice: dict[str, Any]) -> None:
+def test_bands_change_no_number(
+    made: Dataset, asked: Dataset, choice: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What is kept is rounded, so it is compared as it is before that.
+    monkeypatch.setattr(banded_training, "KEPT", np.dtype(choice.get("precision", "float32")))
     whole = trained(made, choice)
     banded = trained(asked, choice)
     assert len(band_rows(banded.grid, len(made.entries))) > 1
@@ -59,6 +67,27 @@ def test_bands_change_no_number(made: Dataset, asked: Dataset, choice: dict[str,
         assert mine.error == pytest.approx(theirs.error, abs=1e-9)
         assert mine.primal == pytest.approx(theirs.primal, rel=1e-6)
         assert mine.gradient == pytest.approx(theirs.gradient, rel=1e-6, nan_ok=True)
+
+
+def test_a_file_of_it_is_small_and_gives_the_same_verdicts(
+    made: Dataset, asked: Dataset, tmp_path: Path
+) -> None:
+    whole = trained(made, {"solver": "direct"})
+    banded = trained(asked, {"solver": "direct"})
+    path = tmp_path / "model.isca"
+    save_model(path, banded)
+    numbers = banded.grid.count * (12 * 7 * 1.5 + 7 * 4 + 64 * 4 * 2)
+    assert path.stat().st_size < numbers + 20_000
+    stored = load_model(path)
+    np.testing.assert_array_equal(stored.basis, banded.basis)
+    exact, small = Recogniser(whole), Recogniser(stored)
+    assert small.recognise(made.reference).verdict.sentence.startswith("This is the original")
+    for index in range(1, len(made.entries)):
+        first = exact.leave_one_out(index)
+        second = small.leave_one_out(index)
+        assert second.verdict.label == first.verdict.label
+        assert np.mean(first.winner == second.winner) > 0.97
+        assert small.training_picture(made.pictures[index]) == index
 
 
 def test_it_recognises_and_rebuilds_but_goes_no_further(asked: Dataset, made: Dataset) -> None:
