@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import isca_gui
+from isca_gui.core.distortion import dataset_recipe
 from isca_gui.core.distortion.dataset import Dataset, DatasetError, Entry, Unreachable, check_label
 from isca_gui.core.distortion.distortions import ORIGINAL, mse
 from isca_gui.core.pictures import image
@@ -148,6 +149,8 @@ def load(folder: str | os.PathLike[str]) -> Generator[Progress, None, Dataset]:
     folder = Path(folder)
     if not folder.is_dir():
         raise DatasetError(f"'{folder}' is not a folder. Choose a dataset folder.")
+    if dataset_recipe.is_recipe(folder):
+        return (yield from dataset_recipe.load(folder))
     problems: list[str] = []
     rows = _rows(folder, problems)
     description = _read_description(folder, problems)
