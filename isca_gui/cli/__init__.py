@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import isca_gui
 from isca_gui.cli import printing
+from isca_gui.core.storage import memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -59,7 +60,6 @@ _EXIT_CODES = {
     "isca_gui.core.solvers.steps.SolverError": FAILED,
     "isca_gui.core.distortion.strength_search.UnreachableError": FAILED,
     "builtins.OSError": FAILED,
-    "builtins.MemoryError": FAILED,
 }
 
 
@@ -75,6 +75,7 @@ def program(argv: Sequence[str] | None = None) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the `isca` command and return its exit code."""
     words = sys.argv[1:] if argv is None else argv
+    memory.spare_limited()
     with _standard_streams(), _interruptible() as signals:
         try:
             return _run(words)
@@ -145,13 +146,15 @@ def _explain(error: BaseException, *, stopped: bool) -> int | None:
         reason = error.strerror or error
         printing.print_message(f"isca: cannot write to standard output: {reason}")
         return FAILED
-    code = _exit_code(error)
+    code = FAILED if memory.is_shortage(error) else _exit_code(error)
     if code is not None:
         printing.print_message(f"isca: {_message(error)}")
     return code
 
 
 def _message(error: BaseException) -> str:
+    if memory.is_shortage(error):
+        return memory.explanation(error)
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"'{os.fsdecode(error.filename)}': {error.strerror}."
     return str(error)

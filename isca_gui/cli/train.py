@@ -40,7 +40,7 @@ OPTIONS: tuple[tuple[str, str, Callable[[str], object], str], ...] = (
     ("epochs", "epochs", _integer, "maximum epochs (default: 200; 100 for kernel-isca with admm)"),
     ("rho", "rho", _number, "penalty ρ of admm (default: 1; 0.1 for kernel-isca)"),
     ("eta", "eta", _number, "learning rate η of admm (default: 0.1)"),
-    ("tol", "tolerance", _number, "stop once below this (default: 0.001; admm runs all epochs)"),
+    ("tol", "tolerance", _number, "stop once below this (default: 0.002; admm runs all epochs)"),
     ("gamma", "gamma", _number, "kernel γ (default: 1 / number of pixels in a block)"),
     ("coef0", "coef0", _number, "offset of the sigmoid and polynomial kernels (default: 1)"),
     ("degree", "degree", _integer, "degree of the polynomial kernel (default: 3)"),
@@ -423,6 +423,8 @@ class Pace:
 
         if not isinstance(report, Step):
             self._pieces = (report.done, report.total)
+            if report.what:
+                self._first_stage = report.what
             return
         if self._step is None:
             self._start = (report.epoch, time.monotonic())

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, QThread, QTimer, Signal, SignalInstance
 
 from isca_gui.core.progress import Cancelled, Progress, run
+from isca_gui.core.storage import memory
 from isca_gui.jobs.names import PRIORITY, JobId, JobName, job_id
 
 if TYPE_CHECKING:
@@ -454,7 +455,7 @@ def explain(error: BaseException) -> str:
     if type(error).__module__.startswith("isca_gui.") and str(error):
         return str(error)
     if isinstance(error, MemoryError):
-        return f"There is not enough memory ({error}). Use a smaller picture or fewer levels."
+        return memory.explanation(error)
     if isinstance(error, OSError) and error.strerror:
         if error.filename:
             return f"{error.strerror}: '{error.filename}'. Choose another place."

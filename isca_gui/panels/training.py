@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QToolButton, QWidget
 
 from isca_gui.core.methods import METHODS
-from isca_gui.core.settings import TrainingSettings
+from isca_gui.core.settings import EXACT_TOLERANCE, TrainingSettings
 from isca_gui.core.solvers.steps import CONVERGED, MAX_EPOCHS, STOPPED
 from isca_gui.jobs.names import JobName
 from isca_gui.widgets.settings_form import SettingsForm
@@ -53,11 +53,16 @@ def published(settings: TrainingSettings) -> TrainingSettings:
 
 
 def fast(settings: TrainingSettings) -> TrainingSettings:
-    """Return the settings that minimise the same objective fastest."""
+    """Return the settings that minimise the same objective until answers no longer change."""
     return replace(published(settings), solver="direct")
 
 
-BUILT_IN = {"As published": published, "Fast and exact": fast}
+def exact(settings: TrainingSettings) -> TrainingSettings:
+    """Return the settings that minimise the same objective to its end."""
+    return replace(fast(settings), tolerance=EXACT_TOLERANCE)
+
+
+BUILT_IN = {"As published": published, "Fast": fast, "Exact": exact}
 
 
 class TrainingPanel(StepPanel):

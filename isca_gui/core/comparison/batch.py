@@ -14,6 +14,7 @@ from isca_gui.core.comparison.pair import ComparisonError
 from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.pictures.image import ImageError
+from isca_gui.core.storage import memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -129,10 +130,10 @@ def compare_files(
                 then(result)
         except ComparisonError as error:
             return CopyResult(name, error=f"Cannot compare '{name}': {error}")
-        except (ImageError, MemoryError) as error:
-            return CopyResult(
-                name, error=str(error) or "There is not enough memory for this picture."
-            )
+        except ImageError as error:
+            return CopyResult(name, error=str(error))
+        except MemoryError as error:
+            return CopyResult(name, error=memory.explanation(error))
         return result
 
     return _streamed(one, names, threads)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
 import unicodedata
 import zlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from isca_gui.core.distortion import distortions, strength_search
 from isca_gui.core.distortion.distortions import ORIGINAL, UNDECIDED_LABEL, UNLIKE
+from isca_gui.core.distortion.on_demand import PicturesOnDemand
 from isca_gui.core.distortion.strength_search import MseCurve, UnreachableError
 from isca_gui.core.parallel import Workers
 from isca_gui.core.progress import Progress, relay
+from isca_gui.core.storage import memory
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -26,6 +29,10 @@ if TYPE_CHECKING:
     from isca_gui.core.distortion.distortions import Picture
 
 LONGEST_LABEL = 200
+# Bytes of pictures that are held in memory; of more, each is made when it is needed.
+_MOST_HELD = 10**9
+# Bytes per pixel that measuring and distorting take beside the pictures, measured.
+_BESIDE = 100
 
 
 class DatasetError(Exception):
@@ -71,7 +78,8 @@ class Dataset:
     Parameters
     ----------
     pictures
-        Shape (image, height, width), float32 in [0, 1]; made read-only.
+        Shape (image, height, width), float32 in [0, 1]; made read-only. Of large pictures it is a
+        `PicturesOnDemand`, which can be indexed and iterated over like an array.
     entries
         One for each picture.
     spec
@@ -99,7 +107,13 @@ class Dataset:
             raise DatasetError(
                 f"the first picture must be labelled '{ORIGINAL}': it is the reference"
             )
-        self.pictures.flags.writeable = False
+        if self.demanded is None:
+            self.pictures.flags.writeable = False
+
+    @property
+    def demanded(self) -> PicturesOnDemand | None:
+        """The pictures, if they are made on demand."""
+        return self.pictures if isinstance(self.pictures, PicturesOnDemand) else None
 
     @property
     def reference(self) -> Picture:
@@ -123,6 +137,8 @@ class Dataset:
 
     @functools.cached_property
     def _digest(self) -> str:
+        if self.demanded is not None:
+            return self.demanded.digest()
         # Pictures cannot be written to, so that training need not hash them all once more.
         state = hashlib.sha256(repr((self.pictures.shape, self.labels)).encode())
         for picture in self.pictures:
@@ -164,8 +180,13 @@ def generate(
     except ValueError as error:
         raise DatasetError(f"{str(error).capitalize()}.") from error
     wanted = [(kind, level) for kind in spec.kinds for level in spec.levels]
-    pictures = np.empty((1 + len(wanted), *reference.shape), dtype=np.float32)
-    pictures[0] = reference
+    strength_search.load_libraries()
+    held = held_bytes(reference.shape, 1 + len(wanted))
+    memory.require(held + _BESIDE * reference.size, f"A dataset of {1 + len(wanted)} pictures")
+    pictures = None
+    if held:
+        pictures = np.empty((1 + len(wanted), *reference.shape), dtype=np.float32)
+        pictures[0] = reference
 
     def curve_of(kind: str) -> MseCurve | None:
         return _curve(reference, kind, spec.levels)
@@ -173,7 +194,13 @@ def generate(
     def make(index: int) -> Entry | Unreachable:
         kind, level = wanted[index]
         seed = picture_seed(spec.seed, kind, level)
-        return _distort(pictures, 1 + index, kind, level, seed, curves[kind])
+        try:
+            made = strength_search.distort(reference, kind, level, seed, curves[kind])
+        except UnreachableError as error:
+            return Unreachable(error.kind, error.target, error.maximum)
+        if pictures is not None:
+            pictures[1 + index] = made.picture
+        return Entry(made.kind, made.target_mse, made.achieved_mse, made.strength, made.seed)
 
     with Workers(threads) as workers:
         measuring = Progress(0, len(wanted), "measuring the distortions")
@@ -181,18 +208,30 @@ def generate(
         sampled = yield from relay(task, lambda _: measuring)
         curves = dict(zip(spec.kinds, sampled, strict=True))
         results = yield from workers.collect(make, range(len(wanted)), "distorting")
-    return _assembled(pictures, results, spec)
+    return _assembled(reference, pictures, results, spec)
+
+
+def held_bytes(shape: tuple[int, ...], count: int) -> int:
+    """Return the bytes of memory for the pictures of a dataset; 0 if they are made on demand."""
+    held = 4 * count * math.prod(shape)
+    return held if held <= _MOST_HELD else 0
 
 
 def _assembled(
-    pictures: NDArray[np.float32], results: list[Entry | Unreachable], spec: DatasetSpec
+    reference: Picture,
+    pictures: NDArray[np.float32] | None,
+    results: list[Entry | Unreachable],
+    spec: DatasetSpec,
 ) -> Dataset:
     """Return the dataset of the pictures that were made.
 
     Parameters
     ----------
+    reference
+        Shape (height, width).
     pictures
         Shape (image, height, width), the reference first; those out of reach are not filled in.
+        None if they are to be made on demand.
     results
         What has become of each picture but the reference, in their order.
     spec
@@ -207,39 +246,34 @@ def _assembled(
             entries.append(result)
         else:
             unreachable.append(result)
+    if pictures is None:
+        return on_demand(reference, tuple(entries), spec, tuple(unreachable))
     if unreachable:
         # This copies all pictures, so it is done only where some are left out.
         pictures = pictures[places]
     return Dataset(pictures, tuple(entries), spec, tuple(unreachable))
 
 
-def _distort(
-    pictures: NDArray[np.float32],
-    index: int,
-    kind: str,
-    level: float,
-    seed: int,
-    curve: MseCurve | None,
-) -> Entry | Unreachable:
-    """Distort the first picture and store the result in its place among the others.
+def on_demand(
+    reference: Picture,
+    entries: tuple[Entry, ...],
+    spec: DatasetSpec | None = None,
+    unreachable: tuple[Unreachable, ...] = (),
+) -> Dataset:
+    """Return a dataset whose pictures are made whenever they are asked for.
 
     Parameters
     ----------
-    pictures
-        Shape (image, height, width), the reference first.
-    index
-        Where the result belongs.
-    kind, level, seed
-        The distortion, the wanted MSE, and the seed of its noise.
-    curve
-        What `_curve` returned for the kind.
+    reference
+        Shape (height, width).
+    entries
+        How each picture is made, the reference's first.
+    spec, unreachable
+        As for `Dataset`.
     """
-    try:
-        made = strength_search.distort(pictures[0], kind, level, seed, curve)
-    except UnreachableError as error:
-        return Unreachable(error.kind, error.target, error.maximum)
-    pictures[index] = made.picture
-    return Entry(made.kind, made.target_mse, made.achieved_mse, made.strength, made.seed)
+    # Whoever indexes or iterates over pictures need not know where they come from.
+    pictures = cast("NDArray[np.float32]", PicturesOnDemand(reference, entries))
+    return Dataset(pictures, entries, spec, unreachable)
 
 
 def _curve(reference: Picture, kind: str, levels: tuple[float, ...]) -> MseCurve | None:

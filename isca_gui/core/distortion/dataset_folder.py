@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import isca_gui
+from isca_gui.core.distortion import dataset_recipe
 from isca_gui.core.distortion.dataset import Dataset, DatasetError, Entry, Unreachable, check_label
 from isca_gui.core.distortion.dataset_spec import HIGHEST_MSE, DatasetSpec
 from isca_gui.core.distortion.distortions import ORIGINAL, mse
@@ -121,10 +122,10 @@ def save(
             (temporary / DESCRIPTION).write_bytes(_description(dataset, form).encode("utf-8"))
             # The last place to stop: after it the folder gets its name.
             yield Progress(count, count, "saving")
-    except ImageError as error:
-        raise DatasetError(str(error)) from error
-    except OSError as error:
-        why = error.strerror or error
+    except (ImageError, OSError) as error:
+        # The picture that could not be written is in a hidden folder: nobody knows its name.
+        cause = error.__cause__ if isinstance(error, ImageError) else error
+        why = getattr(cause, "strerror", None) or error
         raise DatasetError(
             f"Cannot write dataset folder '{target}': {why}. Choose another place."
         ) from error
@@ -138,6 +139,8 @@ def load(folder: str | os.PathLike[str]) -> Generator[Progress, None, Dataset]:
     folder = Path(folder)
     if not folder.is_dir():
         raise DatasetError(f"'{folder}' is not a folder. Choose a dataset folder.")
+    if dataset_recipe.is_recipe(folder):
+        return (yield from dataset_recipe.load(folder))
     problems: list[str] = []
     rows = _rows(folder, problems)
     description = _read_description(folder, problems)

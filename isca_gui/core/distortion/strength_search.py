@@ -33,6 +33,15 @@ ABSOLUTE_TOLERANCE = 0.05
 _MOST_EVALUATIONS = 80
 
 
+def load_libraries() -> None:
+    """Import what the distortions import when they are first used.
+
+    Before large arrays take the memory: OpenBLAS, which comes with SciPy, tries for ever to get
+    what it needs when it is loaded.
+    """
+    from scipy import fft, special  # noqa: F401
+
+
 class UnreachableError(Exception):
     """A picture cannot be distorted to an MSE.
 

@@ -127,7 +127,7 @@ class ISCA(_Subspace):
     solver
         "direct" descends on the manifold of subspaces; "admm" is the published iteration.
     max_iter, tol
-        None takes the program's values: 200, and 1e-3 for "direct" or 0 (all iterations) for
+        None takes the program's values: 200, and 2e-3 for "direct" or 0 (all iterations) for
         "admm".
     rho, eta
         ADMM's penalty (None: the paper's 1) and learning rate.

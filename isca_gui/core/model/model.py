@@ -61,6 +61,8 @@ class TrainingExamples:
     labels: tuple[str, ...]
     levels: tuple[float, ...]
     source: NDArray[np.float32] | Callable[[], NDArray[np.float32]]
+    # How far descriptors may be off, as a share of their distance from the reference's.
+    precision: float = 0.0
 
     @cached_property
     def descriptors(self) -> NDArray[np.float32]:
@@ -90,9 +92,11 @@ class Model:
     @cached_property
     def basis(self) -> Array:
         """U (or A) orthonormalised (block, q, p), worked out when it is first asked for."""
-        result = np.empty_like(self.state.u)
+        result: Array = np.empty(self.state.u.shape, self.settings.precision)
         for low in range(0, len(result), PIECE):
-            result[low : low + PIECE] = polar(self.state.u[low : low + PIECE])
+            # Of a model that was trained in bands U is in half precision.
+            part = self.state.u[low : low + PIECE].astype(result.dtype, copy=False)
+            result[low : low + PIECE] = polar(part)
         return result
 
     def resume_obstacle(self, settings: TrainingSettings, *, same_dataset: bool) -> str:
@@ -114,6 +118,8 @@ class Model:
         for each in (self.settings, settings):
             if not each.iterative:
                 return f"{each.method} has no epochs to continue"
+        if not self.state.whole:
+            return "of a picture this large only what recognition needs is kept"
         if not same_dataset:
             return "it was trained on another dataset"
         before = vars(self.settings)
@@ -165,6 +171,10 @@ class Model:
             raise NotInvertible(
                 "The variables of a kernel model have one number per training picture, not per "
                 "pixel, so they cannot be shown as a picture."
+            )
+        if which != "U" and not self.state.whole:
+            raise NotInvertible(
+                f"This model does not hold {which}: of a picture this large only U is kept."
             )
         matrices = {"U": self.state.u, "V": self.state.v, "J": self.state.j}[which]
         return self.grid.join(matrices[:, :, component]).astype(np.float32)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from isca_gui.core.model.banded_training import train_in_bands
 from isca_gui.core.model.descriptor import describe, describe_training
 from isca_gui.core.model.model import Model, TrainingExamples, kernel_part
 from isca_gui.core.parallel import Workers, in_background
@@ -68,9 +69,14 @@ def train(
                 yield from in_background(
                     lambda: compiled_loops.prepare(settings.components, settings.precision)
                 )
+            if dataset.demanded is not None:
+                task = train_in_bands(dataset, dataset.demanded, settings, digest, workers)
+                return (yield from task)
             problem = yield from problem_for(dataset, settings, workers)
-        except Cancelled:
-            raise Cancelled("Stopped during preparation, so there is no model to keep.") from None
+        except Cancelled as error:
+            if dataset.demanded is not None:
+                raise
+            raise Cancelled("Stopped during preparation, so there is no model to keep.") from error
         if settings.method == "pca":
             result, offset = yield from baselines.pca(problem, settings, workers)
             model = Model(
@@ -103,7 +109,7 @@ def problem_for(
     grid = BlockGrid(height, width, settings.block)
     if settings.uses_kernel:
         return (yield from kernel_problem(dataset.pictures, grid, settings, workers))
-    return (yield from linear_problem(dataset.pictures, grid, settings.precision))
+    return (yield from linear_problem(dataset.pictures, grid, settings.precision, workers))
 
 
 def restored(

@@ -16,7 +16,7 @@ from PIL import Image
 
 from isca_gui.core.pictures import colour_profiles, decoding
 from isca_gui.core.pictures.decoding import MAX_PIXELS, MAX_SIDE, ImageError, ImageInfo, Samples
-from isca_gui.core.storage import files
+from isca_gui.core.storage import files, memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -203,8 +203,9 @@ def _one_error(path: str | os.PathLike[str], *, saving: bool = False) -> Iterato
             f"{cannot}: {error.strerror}. Check the path and your permissions."
         ) from error
     except MemoryError as error:
+        reason = memory.shortage(error)
         raise ImageError(
-            f"{cannot}: there is not enough memory. Close other programs or use a smaller picture."
+            f"{cannot}: {reason}. Close other programs or use a smaller picture."
         ) from error
     except Exception as error:
         # Decoders raise anything at all on hostile data.

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from isca_gui.core.distortion import dataset_folder
+from isca_gui.core.distortion import dataset_folder, dataset_recipe
 from isca_gui.core.model import model_file
 from isca_gui.core.pictures import image
 from isca_gui.core.projects.document import Project, Stored, stored_files
@@ -78,8 +78,10 @@ class FolderWriter:
         for stored in known:
             if stored is not None and stored.file == name and is_intact(self.folder / name, stored):
                 return stored
+        again = yield from dataset_recipe.can_be_made_again(dataset)
         incoming = self._incoming("-dataset")
-        yield from dataset_folder.save(dataset, incoming)
+        form = dataset_recipe if again else dataset_folder
+        yield from form.save(dataset, incoming)
         return self._rename(incoming, Stored(name, sha256(incoming)))
 
     def take_over(self, stored: Stored | None, what: str) -> Stored:

@@ -14,6 +14,7 @@ from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.pictures.image import ImageError
 from isca_gui.core.recognition.recogniser import FIT_ADVICE, RecognitionError, size_mismatch
+from isca_gui.core.storage import memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
@@ -123,9 +124,10 @@ def recognise_files(
             found = FileResult(name, fitted, recogniser.recognise(fitted, rule), width, height)
             if then is not None:
                 then(found)
-        except (ImageError, RecognitionError, MemoryError) as error:
-            reason = str(error) or "There is not enough memory for this picture."
-            return FileResult(name, error=reason)
+        except (ImageError, RecognitionError) as error:
+            return FileResult(name, error=str(error))
+        except MemoryError as error:
+            return FileResult(name, error=memory.explanation(error))
         return found
 
     with Workers(threads) as workers:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isca_gui.core.model.descriptor import EXTRA
-from isca_gui.core.parallel import ranges
+from isca_gui.core.parallel import Workers, ranges
+from isca_gui.core.progress import run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,8 @@ UNDECIDED = -1
 TIE = 2e-6
 # Blocks at a time, so that what is worked on stays in the cache.
 _CHUNK = 512
+# Blocks that one thread works on as fast as several would be started.
+_ALONE = 16_384
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +99,9 @@ class Neighbours:
         class_of = np.array([self.classes.index(label) for label in labels])
         # Places run over the sorted pictures; `order` leads from a place to the picture's number.
         self.order = np.argsort(class_of, kind="stable").astype(np.int32)
-        self.points = np.ascontiguousarray(points[:, self.order])
+        # Pictures mostly come sorted by class, and all their descriptors take much memory.
+        is_sorted = bool((self.order == np.arange(len(labels))).all())
+        self.points = np.ascontiguousarray(points if is_sorted else points[:, self.order])
         self.class_of = class_of[self.order].astype(np.int16)
         self.starts = np.searchsorted(self.class_of, np.arange(len(self.classes)))
         ends = [*self.starts[1:].tolist(), len(labels)]
@@ -188,7 +193,8 @@ class Neighbours:
         found = np.full(shape, np.inf, np.float32)
         places = np.empty(shape, np.int32)
         places[:] = np.arange(shape[2])
-        for low, high in ranges(len(self.points), _CHUNK):
+
+        def work(low: int, high: int) -> None:
             here = slice(low, high)
             rows = np.arange(high - low)
             for start, end in self._bounds:
@@ -204,6 +210,13 @@ class Neighbours:
                         found[nearest, here, start + index] = np.sqrt(squares[rows, other])
                         places[nearest, here, start + index] = start + other
                         squares[rows, other] = np.inf
+
+        if len(self.points) <= _ALONE:
+            for low, high in ranges(len(self.points), _CHUNK):
+                work(low, high)
+        else:
+            with Workers() as workers:
+                run(workers.each(work, len(self.points), _CHUNK))
         return found, places
 
     # --- votes ------------------------------------------------------------------------------------
@@ -286,7 +299,10 @@ def _confidence(distances: Floats, winner: NDArray[np.int16]) -> Floats:
 
 def unchanged(descriptors: Floats) -> NDArray[np.bool_]:
     """Return which training blocks (block, image) equal the reference's, except its own."""
-    same: NDArray[np.bool_] = (np.abs(descriptors - descriptors[:, :1]) <= TIE).all(axis=2)
+    same: NDArray[np.bool_] = np.empty(descriptors.shape[:2], np.bool_)
+    for low, high in ranges(len(descriptors), _CHUNK):
+        part = descriptors[low:high]
+        same[low:high] = (np.abs(part - part[:, :1]) <= TIE).all(axis=2)
     same[:, 0] = False
     return same
 

@@ -134,9 +134,13 @@ class Recogniser:
         if picture.shape != (grid.height, grid.width):
             return None
         described = describe(self.model, picture[np.newaxis])[:, 0]
+        precision = self._examples.precision
         numbers = sorted(range(descriptors.shape[1]), key=lambda number: number != first)
         for number in numbers:
-            if (np.abs(described - descriptors[:, number]) <= TIE).all():
+            known = descriptors[:, number]
+            # Stored descriptors are as precise as their distance from the reference's.
+            reach = TIE + 2 * precision * np.abs(known - descriptors[:, 0])
+            if (np.abs(described - known) <= reach).all():
                 return number
         return None
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 # A block's distance is ranked among those of this many training pictures of about the same
 # strength.
 _AS_STRONG = 7
+# Distances count as equally typical within this factor: in dark places many are the same, and
+# stored descriptors are rounded.
+_ABOUT = np.float32(1 + 2.0**-6)
 # Blocks that agree on the strength better than this do not make a picture any less unusual.
 _LEAST_DISAGREEMENT = 0.05
 
@@ -61,7 +64,7 @@ def _ranks(near: NearestPictures, label: str, mse: float) -> Floats:
         counted = np.isfinite(others)
         counted &= np.cumsum(counted, axis=1) <= _AS_STRONG
         count = counted.sum(axis=1)
-        further = (counted & (others >= distance[:, None])).sum(axis=1)
+        further = (counted & (others * _ABOUT >= distance[:, None])).sum(axis=1)
         alone = np.where(distance <= TIE, 1.0, 0.5)
         found[mine] = np.where(count > 0, (1 + further) / (1 + count), alone)
     return found

@@ -18,6 +18,7 @@ import numpy as np
 from isca_gui.core.solvers.compiled_epochs import CompiledEpochs
 from isca_gui.core.solvers.compiled_loops import MOST_COMPONENTS
 from isca_gui.core.solvers.numpy_epochs import NumpyEpochs
+from isca_gui.core.solvers.problem import drawn
 from isca_gui.core.solvers.steps import SolverError, State, Step
 
 if TYPE_CHECKING:
@@ -37,16 +38,20 @@ def random_start(problem: Problem, settings: TrainingSettings) -> State:
     """Draw U (or Θ), V and J uniformly from [0, 1)."""
     random = np.random.default_rng(settings.seed)
     dtype = problem.dtype.type
-    shape = (problem.count, problem.width, settings.components)
+    shape = (problem.width, settings.components)
+
+    def draw(shape: tuple[int, ...]) -> Array:
+        return random.random(shape, dtype)
+
     if problem.mercer is None:
-        u = random.random(shape, dtype)
+        u = drawn(draw, shape, problem)
     else:
         # A = ΔΘ: the rows of a piece are the columns of Δ.
-        theta = random.random((problem.count, problem.images, settings.components), dtype)
-        u = np.empty(shape, dtype)
+        theta = drawn(draw, (problem.images, settings.components), problem)
+        u = np.empty((problem.count, *shape), dtype)
         for index, here in enumerate(problem.slices):
             u[here] = np.swapaxes(problem.piece(index), 1, 2) @ theta[here]
-    return State(u, random.random(shape, dtype), random.random(shape, dtype))
+    return State(u, drawn(draw, shape, problem), drawn(draw, shape, problem))
 
 
 class ADMM:

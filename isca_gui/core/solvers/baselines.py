@@ -10,6 +10,7 @@ import numpy as np
 from isca_gui.core.pictures import ssim
 from isca_gui.core.progress import Cancelled
 from isca_gui.core.solvers.objective import polar, reconstruction_errors
+from isca_gui.core.solvers.problem import drawn
 from isca_gui.core.solvers.steps import CONVERGED, Result, State, Step
 
 if TYPE_CHECKING:
@@ -60,8 +61,9 @@ def random(
 ) -> Generator[Step | Progress, bool | None, Result]:
     """Draw a random subspace for every block."""
     begun = time.perf_counter()
-    shape = (problem.count, problem.width, settings.components)
-    basis = polar(np.random.default_rng(settings.seed).standard_normal(shape))
+    shape = (problem.width, settings.components)
+    draw = np.random.default_rng(settings.seed).standard_normal
+    basis = polar(drawn(draw, shape, problem))
     return (yield from _measured(problem, basis.astype(problem.dtype), workers, begun))
 
 

@@ -5,12 +5,15 @@ changes and writes back. Two processes that do so at the same moment could give 
 two signatures: the index would then lead to code for another type of array. So one process at a
 time reads or writes.
 
-The cache only saves time: where it cannot be read or written, loops are compiled anew.
+The cache only saves time: where it cannot be read or written, loops are compiled anew. numba does
+not check what it reads, and would run whatever machine code a damaged file holds. So beside every
+file of code lies its checksum, and only a file that has it is read.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -42,22 +45,46 @@ def shared(function: Any) -> Any:
 
 
 class _OneAtATime:
-    """What numba asks of the files of a function, under a lock."""
+    """What numba asks of the files of a function: under a lock, and only if they are sound."""
 
     def __init__(self, files: Any, lock: Path) -> None:
         self._files = files
         self._lock = lock
+        self._folder = lock.parent
 
+    # Of a damaged file numba raises whatever reading it leads to.
     def load(self, key: Any) -> Any:
-        with contextlib.suppress(OSError), one_at_a_time(self._lock, _PATIENCE):
-            return self._files.load(key)
+        with contextlib.suppress(Exception), one_at_a_time(self._lock, _PATIENCE):
+            name = self._files._load_index().get(key)
+            if name is not None and _checksum(self._folder / name) == self._noted(name):
+                return self._files.load(key)
         return None
 
     def save(self, key: Any, data: Any) -> None:
         # The disk may be full.
         with contextlib.suppress(OSError), one_at_a_time(self._lock, _PATIENCE):
+            try:
+                name = self._files._load_index().get(key)
+            except Exception:  # noqa: BLE001 - a damaged index raises anything at all
+                self._files.flush()
+                name = None
+            if name is not None:
+                # The old checksum must not vouch for half of a new file.
+                self._note(name).unlink(missing_ok=True)
             self._files.save(key, data)
+            name = self._files._load_index()[key]
+            self._note(name).write_text(_checksum(self._folder / name), encoding="ascii")
 
     def flush(self) -> None:
         with one_at_a_time(self._lock, _PATIENCE):
             self._files.flush()
+
+    def _note(self, name: str) -> Path:
+        return self._folder / f"{name}.sha256"
+
+    def _noted(self, name: str) -> str:
+        return self._note(name).read_text(encoding="ascii")
+
+
+def _checksum(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

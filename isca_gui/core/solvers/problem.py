@@ -15,7 +15,7 @@ from isca_gui.core.progress import Cancelled, Progress
 from isca_gui.core.solvers.kernels import KernelSettings, Mercer, mercer
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 LANES = 16
 # Blocks that are worked on together; results do not depend on how pieces are shared out to threads.
 PIECE = 4 * LANES
+# Blocks whose random numbers are skipped at a time.
+_SKIPPED = 4096
 # Bytes of coordinates that stay in memory.
 _IN_MEMORY = 640 * 2**20
 
@@ -69,6 +71,9 @@ class Problem:
         For kernel ISCA, what is known about the kernels besides the coordinates.
     uncached
         The pieces that follow those in memory.
+    first, total
+        How many blocks of the picture come before these, and how many it has: random starts are
+        drawn for the whole picture. None is all of these.
     """
 
     def __init__(
@@ -77,6 +82,8 @@ class Problem:
         c: float,
         mercer: Mercer | None = None,
         uncached: Sequence[UncachedBlocks] = (),
+        first: int = 0,
+        total: int | None = None,
     ) -> None:
         self._pieces = pieces
         self._is_packed = [False] * len(pieces)
@@ -85,6 +92,8 @@ class Problem:
         self.c = c
         self.mercer = mercer
         self.count = sum(self._sizes)
+        self.first = first
+        self.total = self.count if total is None else total
         self.images, self.width = pieces[0].shape[1:]
         self.dtype = pieces[0].dtype
 
@@ -141,6 +150,28 @@ def _in_place(old: Array, new: Array) -> Array:
     return target
 
 
+def drawn(
+    draw: Callable[[tuple[int, ...]], Array], shape: tuple[int, ...], problem: Problem
+) -> Array:
+    """Return random numbers for a problem's blocks, as a draw for the whole picture has them.
+
+    Parameters
+    ----------
+    draw
+        Returns the next numbers of a generator in a shape.
+    shape
+        The numbers of one block.
+    problem
+        Says which blocks of the picture they are for.
+    """
+    for low, high in ranges(problem.first, _SKIPPED):
+        draw((high - low, *shape))
+    wanted = draw((problem.count, *shape))
+    for low, high in ranges(problem.total - problem.first - problem.count, _SKIPPED):
+        draw((high - low, *shape))
+    return wanted
+
+
 def pack(values: Array) -> Array:
     """Return (block, a, b) laid out as (group, a, b·lane).
 
@@ -170,9 +201,28 @@ def block_pieces(pictures: NDArray[Any], grid: BlockGrid) -> Iterator[NDArray[An
 
 
 def linear_problem(
-    pictures: NDArray[Any], grid: BlockGrid, dtype: str
+    pictures: NDArray[Any],
+    grid: BlockGrid,
+    dtype: str,
+    workers: Workers | None = None,
+    first: int = 0,
+    total: int | None = None,
 ) -> Generator[Progress, bool | None, Problem]:
-    """Make the problem of linear ISCA: every block of every image with its mean removed."""
+    """Make the problem of linear ISCA: every block of every image with its mean removed.
+
+    Parameters
+    ----------
+    pictures
+        Training pictures (image, height, width).
+    grid
+        How they are cut into blocks.
+    dtype
+        The type of the coordinates.
+    workers
+        The threads to cut them on; None does so on this one.
+    first, total
+        As for `Problem`, where the pictures are a band of larger ones.
+    """
     cuts = [
         UncachedBlocks(pictures, grid, low, high, dtype) for low, high in ranges(grid.count, PIECE)
     ]
@@ -182,13 +232,20 @@ def linear_problem(
     # One array for all pieces: thousands of small arrays would leave as much memory unused between
     # them.
     whole = np.empty((sum(map(len, kept)), len(pictures), grid.pixels), dtype)
-    pieces = []
-    for index, cut in enumerate(kept):
-        pieces.append(whole[cut.low : cut.high])
-        pieces[-1][:] = cut.coordinates()
-        if (yield Progress(index, len(kept))):
-            raise Cancelled("Stopped while blocks were being cut.")
-    return Problem(pieces, ssim.constant(grid.pixels), uncached=cuts[count:])
+    pieces = [whole[cut.low : cut.high] for cut in kept]
+
+    def fill(index: int, _: int) -> None:
+        pieces[index][:] = kept[index].coordinates()
+
+    if workers is not None:
+        yield from workers.each(fill, len(kept), 1)
+    else:
+        for index in range(len(kept)):
+            fill(index, index)
+            if (yield Progress(index, len(kept))):
+                raise Cancelled("Stopped while blocks were being cut.")
+    c = ssim.constant(grid.pixels)
+    return Problem(pieces, c, uncached=cuts[count:], first=first, total=total)
 
 
 def kernel_problem(

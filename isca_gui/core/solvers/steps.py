@@ -49,7 +49,8 @@ class Step:
 class State:
     """All that a training needs to be resumed: matrices (block, coordinate, component) and figures.
 
-    `lengths` (block,) are the direct solver's next step lengths.
+    `lengths` (block,) are the direct solver's next step lengths. A state that is not `whole` has no
+    V and J, and cannot be resumed.
     """
 
     u: Array
@@ -59,6 +60,7 @@ class State:
     seconds: float = 0.0
     objective: float = math.inf
     lengths: Array | None = None
+    whole: bool = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,7 +67,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             # The error of a full disk does not name the file.
             error.filename = os.fspath(path)
         raise
-    sync_folder(target.parent)
+    _sync_new_name(target)
 
 
 def _check_ordinary(target: Path) -> None:
@@ -113,7 +113,7 @@ def replacing_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
         _take_place(temporary, target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-    sync_folder(target.parent)
+    _sync_new_name(target)
 
 
 @contextlib.contextmanager
@@ -222,6 +222,15 @@ def sync_folder(folder: Path) -> None:
     except OSError as error:
         if error.errno not in _CANNOT_BE_FLUSHED:
             raise
+
+
+def _sync_new_name(target: Path) -> None:
+    """Make the name of what was just written durable; an error says that it is there already."""
+    try:
+        sync_folder(target.parent)
+    except OSError as error:
+        reason = f"{error.strerror}, after the new version was in place; it may not survive a crash"
+        raise OSError(error.errno, reason, str(target)) from error
 
 
 def _sibling(target: Path) -> Path:

@@ -31,6 +31,7 @@ from isca_gui.core.storage import files
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+from tests.commands import full_disk
 from tests.places import ROOT
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX files")
@@ -282,6 +283,17 @@ def test_a_folder_without_permission(made: Dataset, tmp_path: Path) -> None:
     (tmp_path / "locked").mkdir(mode=0o555)
     with pytest.raises(DatasetError, match="ermission"):
         run(save(made, tmp_path / "locked" / "dataset"))
+
+
+@posix
+def test_a_full_disk_is_told_of_the_folder_that_was_asked_for(
+    made: Dataset, tmp_path: Path
+) -> None:
+    with pytest.raises(DatasetError) as caught, full_disk(1000):
+        run(save(made, tmp_path / "out"))
+    assert str(caught.value).startswith(f"Cannot write dataset folder '{tmp_path / 'out'}': ")
+    assert "permission" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_disk(made: Dataset, saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:

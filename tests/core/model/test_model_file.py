@@ -146,7 +146,7 @@ def together(header: dict[str, Any], manifest: object, body: bytes) -> bytes:
 
 
 def tensors_of(header: dict[str, Any], body: bytes) -> dict[str, np.ndarray]:
-    kinds = {"F32": "<f4", "F64": "<f8"}
+    kinds = {"F32": "<f4", "F64": "<f8", "F16": "<f2", "U8": "u1"}
     return {
         name: np.frombuffer(body[slice(*entry["data_offsets"])], kinds[entry["dtype"]])
         .reshape(entry["shape"])
@@ -159,13 +159,12 @@ def tensors_of(header: dict[str, Any], body: bytes) -> dict[str, np.ndarray]:
 def made_of(header: dict[str, Any], manifest: object, tensors: dict[str, np.ndarray]) -> bytes:
     """Return a file of tensors, laid out as the program does, with a correct checksum."""
     made: dict[str, Any] = {"__metadata__": header["__metadata__"]}
-    order = sorted(tensors, key=lambda name: (tensors[name].dtype.itemsize != 8, name))
+    order = sorted(tensors, key=lambda name: (-tensors[name].dtype.itemsize, name))
     place = 0
     for name in order:
         array = tensors[name]
-        kind = {"float32": "F32", "float64": "F64", "float16": "F16", "int32": "I32"}[
-            str(array.dtype)
-        ]
+        kinds = {"float32": "F32", "float64": "F64", "float16": "F16", "int32": "I32"}
+        kind = (kinds | {"uint8": "U8"})[str(array.dtype)]
         ends = [place, place + array.nbytes]
         made[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": ends}
         place += array.nbytes
@@ -328,6 +327,74 @@ def test_a_model_of_512_by_512_is_small_enough(tmp_path: Path) -> None:
     model = run(train(dataset(512, 512, 2), TrainingSettings("random")))  # type: ignore[arg-type]
     save_model(tmp_path / "a.isca", model)
     assert (tmp_path / "a.isca").stat().st_size < 40e6
+
+
+# --- large models, in less precision --------------------------------------------------------------
+
+
+@pytest.fixture
+def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_file, "_LARGE", 0)
+
+
+@pytest.mark.usefixtures("all_large")
+@pytest.mark.parametrize("name", ["isca", "isca-float64", "isca-direct", "pca", "random"])
+def test_a_large_model_is_stored_with_what_is_needed(
+    models: dict[str, Model], name: str, tmp_path: Path
+) -> None:
+    model = models[name]
+    save_model(tmp_path / "a.isca", model)
+    stored = load_model(tmp_path / "a.isca")
+    # The basis and the reference are exact: the original is recognised as such.
+    np.testing.assert_array_equal(stored.basis, model.basis)
+    assert model.known is not None
+    assert stored.known is not None
+    mine, theirs = stored.known.descriptors, model.known.descriptors
+    np.testing.assert_array_equal(mine[:, 0], theirs[:, 0])
+    np.testing.assert_allclose(mine - mine[:, :1], theirs - theirs[:, :1], rtol=1e-3, atol=1e-5)
+    np.testing.assert_allclose(stored.state.v, model.state.v, rtol=1e-3, atol=1e-5)
+    before, after = Recogniser(model), Recogniser(stored)
+    for index in range(1, mine.shape[1]):
+        assert before.leave_one_out(index).verdict.label == after.leave_one_out(index).verdict.label
+    save_model(tmp_path / "b.isca", stored)
+    again = load_model(tmp_path / "b.isca")
+    np.testing.assert_array_equal(again.basis, stored.basis)
+
+
+@pytest.mark.usefixtures("all_large")
+def test_a_large_model_that_was_stopped_goes_on_exactly(small: Model, tmp_path: Path) -> None:
+    stopped = replace(small, end="stopped")
+    save_model(tmp_path / "a.isca", stopped)
+    state = load_model(tmp_path / "a.isca").state
+    for name in ("u", "v", "j"):
+        np.testing.assert_array_equal(getattr(state, name), getattr(stopped.state, name))
+
+
+@pytest.mark.usefixtures("all_large")
+@pytest.mark.parametrize("banded", [False, True])
+def test_altered_tensors_of_a_large_model_are_refused(
+    small: Model, tmp_path: Path, banded: bool
+) -> None:
+    model = small
+    if banded:
+        halved = small.state.u.astype(np.float16)
+        model = replace(small, state=replace(small.state, u=halved, whole=False))
+    save_model(tmp_path / "a.isca", model)
+    assert load_model(tmp_path / "a.isca").state.whole != banded
+    header, manifest, body = apart((tmp_path / "a.isca").read_bytes())
+    tensors = tensors_of(header, body)
+    assert ("differences_low" in tensors) == banded
+    for name, tensor in tensors.items():
+        wrong = (
+            {other: each for other, each in tensors.items() if other != name},
+            tensors | {name: tensor.astype(np.float64)},
+            tensors | {name: tensor[:-1]},
+            tensors | {f"{name}_": tensor},
+        )
+        for index, altered in enumerate(wrong):
+            if name == "u" and index == 1 and not banded:
+                continue
+            assert attempt(tmp_path, made_of(header, manifest, altered)) is None, (name, index)
 
 
 def remembering(model: Model, **change: object) -> Model:
@@ -734,11 +801,11 @@ def test_a_header_written_otherwise_is_refused(whole: bytes, tmp_path: Path) -> 
 
 def test_a_file_of_a_newer_format_says_so(whole: bytes, tmp_path: Path) -> None:
     header, manifest, body = apart(whole)
-    header["__metadata__"]["schema"] = "2"
+    header["__metadata__"]["schema"] = "3"
     header["novelty"] = header.pop("u")
     (tmp_path / "a.isca").write_bytes(together(header, manifest, body))
     with pytest.raises(
-        ModelFileError, match=r"\(format 2; this version reads formats up to 1\)\. Update"
+        ModelFileError, match=r"\(format 3; this version reads formats up to 2\)\. Update"
     ):
         load_model(tmp_path / "a.isca")
 

@@ -178,7 +178,11 @@ def test_the_direct_solver_converges_by_its_gradient(small, choice, tolerance):
     model = train(small, choice, epochs=3000, tolerance=tolerance, precision="float64")
     assert model.end == CONVERGED
     assert model.steps[-1].gradient < tolerance
-    assert all(step.gradient >= tolerance for step in model.steps[:-1])
+    # Every block has to be there, not only their mean.
+    before = len(model.steps) - 1
+    if before:
+        sooner = train(small, choice, epochs=before, tolerance=tolerance, precision="float64")
+        assert sooner.end == MAX_EPOCHS
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -314,7 +318,7 @@ def test_a_stop_after_the_last_epoch_is_no_stop(small, choice):
     ids=name,
 )
 def test_a_resumed_training_is_the_uninterrupted_one(small, choice, precision):
-    more = {"precision": precision, "tolerance": 1e-12}
+    more = {"precision": precision, "tolerance": 0.0}
     whole = train(small, choice, epochs=9, **more)
     part = train(small, choice, epochs=2, **more)
     # The training is interrupted three times.

@@ -140,3 +140,39 @@ def test_processes_that_compile_at_once_keep_the_code_of_all(tmp_path: Path) -> 
         [sys.executable, "-c", check], env=env, cwd=tmp_path, capture_output=True, text=True
     )
     assert (again.returncode, again.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", ["empty", "garbage", "cut", "flipped"])
+def test_a_damaged_cache_is_compiled_anew_and_mended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, damage: str
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    assert kept(tripled)(14) == 42
+    (file,) = tmp_path.rglob(f"*.{suffix}")
+    whole = file.read_bytes()
+    middle = len(whole) // 2
+    altered = {
+        "empty": b"",
+        "garbage": bytes(range(256)) * 3,
+        "cut": whole[:middle],
+        "flipped": whole[:middle] + bytes([whole[middle] ^ 0xFF]) + whole[middle + 1 :],
+    }
+    file.write_bytes(altered[damage])
+    assert kept(tripled)(14) == 42
+    again = kept(tripled)
+    assert again(14) == 42
+    assert list(again.stats.cache_misses) == []
+
+
+def test_code_without_its_checksum_is_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    assert kept(tripled)(14) == 42
+    (note,) = tmp_path.rglob("*.sha256")
+    note.unlink()
+    again = kept(tripled)
+    assert again(14) == 42
+    assert list(again.stats.cache_hits) == []
+    assert note.exists()

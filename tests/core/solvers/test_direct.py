@@ -11,7 +11,8 @@ from isca_gui.core.model import training
 from isca_gui.core.parallel import Workers
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
-from isca_gui.core.settings import TrainingSettings
+from isca_gui.core.recognition.recogniser import Recogniser
+from isca_gui.core.settings import EXACT_TOLERANCE, TrainingSettings
 from isca_gui.core.solvers import direct, driver
 from isca_gui.core.solvers.steps import CONVERGED, SolverError, Step
 from tests import reference as ref
@@ -68,7 +69,8 @@ def paper(request):
 def test_it_ends_below_two_hundred_epochs_of_admm(paper):
     published = run(training.train(paper, TrainingSettings()))
     assert published.steps[-1].epoch == 200
-    model = run(training.train(paper, TrainingSettings(solver="direct")))
+    exact = TrainingSettings(solver="direct", tolerance=EXACT_TOLERANCE)
+    model = run(training.train(paper, exact))
     assert model.steps[-1].objective <= published.steps[-1].objective
     assert model.end == CONVERGED
     assert model.steps[-1].gradient < 1e-3
@@ -88,12 +90,44 @@ def test_it_ends_below_admm_in_feature_space(kernel):
         published = run(training.train(made, settings))
         assert published.steps[-1].epoch == 100
         settings = TrainingSettings(
-            "kernel-isca", "direct", kernel, metric=metric, precision="float64"
+            "kernel-isca",
+            "direct",
+            kernel,
+            metric=metric,
+            precision="float64",
+            tolerance=EXACT_TOLERANCE,
         )
         model = run(training.train(made, settings))
         assert model.end == CONVERGED
         assert model.steps[-1].gradient < 1e-3
         assert model.steps[-1].objective <= published.steps[-1].objective
+
+
+# --- ends when answers no longer change -----------------------------------------------------------
+
+
+def test_the_default_end_gives_the_verdicts_of_the_exact_end(paper):
+    """Every third training picture, recognised by the others."""
+    default = run(training.train(paper, TrainingSettings(solver="direct")))
+    exact = run(training.train(paper, TrainingSettings(solver="direct", tolerance=EXACT_TOLERANCE)))
+    assert default.end == exact.end == CONVERGED
+    assert default.state.epoch < exact.state.epoch
+    sooner, later = Recogniser(default), Recogniser(exact)
+    for index in range(1, len(paper.entries), 3):
+        first = sooner.leave_one_out(index)
+        second = later.leave_one_out(index)
+        assert first.verdict.label == second.verdict.label
+        assert first.verdict.parts == second.verdict.parts
+        assert np.mean(first.winner == second.winner) > 0.9
+
+
+def test_a_block_does_not_depend_on_the_blocks_beside_it(paper):
+    """Which is what lets large pictures be trained in bands."""
+    whole = run(training.train(paper, TrainingSettings(solver="direct")))
+    rows = 8 * (paper.reference.shape[0] // 16)
+    band = Dataset(paper.pictures[:, :rows].copy(), paper.entries)
+    part = run(training.train(band, TrainingSettings(solver="direct")))
+    np.testing.assert_array_equal(whole.state.u[: part.grid.count], part.state.u)
 
 
 # --- monotone ------------------------------------------------------------------------------------

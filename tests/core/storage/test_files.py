@@ -555,3 +555,19 @@ def test_what_file_managers_leave_is_no_content() -> None:
     assert not any(map(files.is_content, [*left, ".git"]))
     assert not files.is_left_by_system(".git"), "somebody's work"
     assert files.is_content("manifest.csv")
+
+
+def test_a_last_sync_that_fails_says_that_the_new_version_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "note.txt"
+    file.write_text("old")
+
+    def fail(folder: Path) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(folder))
+
+    monkeypatch.setattr(files, "sync_folder", fail)
+    with pytest.raises(OSError, match="the new version was in place") as caught:
+        files.write_text(file, "new")
+    assert file.read_text() == "new"
+    assert caught.value.filename == str(file)

@@ -161,8 +161,10 @@ def test_presets(with_dataset: Studio, qtbot: QtBot, tmp_path: Path) -> None:
 
     choose("As published")
     assert session.settings == TrainingSettings()
-    choose("Fast and exact")
+    choose("Fast")
     assert session.settings == TrainingSettings(solver="direct")
+    choose("Exact")
+    assert session.settings == TrainingSettings(solver="direct", tolerance=1e-3)
     session.set_settings(TrainingSettings(method="random", components=2))
     assert panel.preset_box.currentText() == "Custom settings", "the paper has no such method"
     choose("As published")
