@@ -88,7 +88,7 @@ def laid_reference(reference: Floats, comparison: Comparison) -> Floats:
         Of the copy with it.
     """
     geometry = comparison.geometry
-    if geometry is None or geometry.is_same:
+    if geometry is None or geometry.is_same or not geometry.is_related:
         return reference
     laid: Floats = geometry.bring(reference * np.float32(255)) / np.float32(255)
     laid[~geometry.valid] = 0.5

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isca_gui.core.comparison import filters, jpeg_lattice, noise, tone
+from isca_gui.core.comparison.drawing import laid_reference
 from isca_gui.core.comparison.kinds import COMPRESSION, FILTER, KINDS, NOISE, TONE, family_of
 from isca_gui.core.comparison.pair import ComparisonError, make_pair
 from isca_gui.core.comparison.proof import prove
@@ -129,7 +130,7 @@ def _pair_of(
 ) -> Pair | None:
     """Return the pictures, or the largest damaged region where only parts were damaged."""
     try:
-        pair = make_pair(reference, copy)
+        pair = make_pair(laid_reference(reference, comparison), copy)
     except ComparisonError:
         return None
     if not comparison.regions:

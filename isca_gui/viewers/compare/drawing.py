@@ -73,7 +73,7 @@ def draw(number: int, result: CopyResult) -> Drawn:
     assert result.comparison is not None
     assert result.copy is not None
     assert result.reference is not None
-    original = result.reference
+    original = drawing.laid_reference(result.reference, result.comparison)
     copy = _fitted(result.copy, original)
     made = result.comparison.made_again
     if made is not None:

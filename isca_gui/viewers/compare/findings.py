@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from isca_gui.core.alignment import words
 from isca_gui.core.comparison import parameters, profile, regions
 from isca_gui.core.comparison.compare import UNRELATED
 from isca_gui.core.comparison.drawing import colour_of, title_of
@@ -175,8 +176,11 @@ def file_words(result: CopyResult) -> str:
 
 
 def geometry_words(found: Comparison, copy_size: tuple[int, int]) -> str:
-    """Return what is known of size and place of the copy."""
+    """Return what was done to size and place of the copy."""
     width, height = copy_size
+    said = words.in_words(found.geometry) if found.geometry is not None else ""
+    if said:
+        return f"{said}. The copy has {width} × {height} pixels."
     if (width, height) == (found.width, found.height):
         return f"same size, {width} × {height}."
     return f"{width} × {height}; the original has {found.width} × {found.height}."
@@ -237,8 +241,9 @@ class Findings(QWidget):
         if result is not None and result.copy is not None:
             size = (result.copy.shape[1], result.copy.shape[0])
         self.geometry_line.setText(f"Geometry: {geometry_words(found, size)}")
-        self.colour_line.setText("")
-        self.colour_line.setVisible(False)
+        said = " ".join(finding.sentence for finding in found.colour)
+        self.colour_line.setText(f"Colour: {said}")
+        self.colour_line.setVisible(bool(said))
         if result is not None:
             self.file_line.setText(f"The copy's file: {file_words(result)}")
 
