@@ -40,8 +40,8 @@ LOWER = "lower"
 CLOSED = "closed"
 # Name of the dock (kept in layouts), module, class, title of the dock, shortcut, place.
 VIEWERS = (
-    ("compare", "viewers.compare.compare", "CompareViewer", "Compare", "Ctrl+K", ""),
     ("pictures", "viewers.pictures.pictures", "PicturesViewer", "Pictures", "Ctrl+1", ""),
+    ("compare", "viewers.compare.compare", "CompareViewer", "Compare", "Ctrl+K", ""),
     ("bases", "viewers.bases.bases", "BasesViewer", "Bases", "Ctrl+2", ""),
     ("reconstruction", "viewers.reconstruction", "ReconstructionViewer",
      "Reconstruction", "Ctrl+3", ""),
@@ -58,8 +58,6 @@ _UPPER_HOME = (*(name for name, *_, place in VIEWERS if place != LOWER), "help")
 _LOWER_HOME = tuple(name for name, *_, place in VIEWERS if place == LOWER)
 # A dock that is opened again joins the open docks of its home.
 _HOMES = (_UPPER_HOME, _LOWER_HOME)
-# The viewer in front of the others at first.
-_IN_FRONT = "pictures"
 _CLOSED_AT_FIRST = ("help", *(name for name, *_, place in VIEWERS if place == CLOSED))
 
 AREAS = {
@@ -179,8 +177,6 @@ class DockManager(QObject):
         """Share the room among the docks when the window has its final size."""
         if not self._shown:
             self._shown = True
-            # Qt puts the first of several tabs in front when the window is shown.
-            raise_fronts(self.docks, self._asked)
             self._settle.start()
 
     def stop(self) -> None:
@@ -191,10 +187,10 @@ class DockManager(QObject):
         window = self._window
         upper = tuple(name for name in _UPPER_HOME if name not in _CLOSED_AT_FIRST)
         lower = tuple(name for name in _LOWER_HOME if name not in _CLOSED_AT_FIRST)
-        viewers: Tabs | Split = Tabs((*upper, *lower), _IN_FRONT)
+        viewers: Tabs | Split = Tabs((*upper, *lower), upper[0])
         if window.screen().availableSize().height() >= _LOW_SCREEN:
             below = max(0.3, min(_LOWER_HEIGHT / window.height(), 0.4))
-            rows = (Tabs(upper, _IN_FRONT), Tabs(lower, lower[0]))
+            rows = (Tabs(upper, upper[0]), Tabs(lower, lower[0]))
             viewers = Split(True, rows, (1 - below, below))
         steps = min(STEPS_WIDTH / window.width(), 0.9)
         areas = {"left": Tabs(("steps",), "steps"), "right": viewers}
@@ -356,17 +352,12 @@ def put(window: QMainWindow, docks: Docks, layout: Layout) -> None:
         for name, box in layout.floating.items():
             docks[name].setFloating(True)
             docks[name].setGeometry(_on_a_screen(QRect(*box)))
-        raise_fronts(docks, layout)
+        for node in layout.areas.values():
+            for tabs in leaves(node):
+                docks[tabs.front].raise_()
         share_room(window, docks, layout)
     finally:
         window.setUpdatesEnabled(True)
-
-
-def raise_fronts(docks: Docks, layout: Layout) -> None:
-    """Bring the docks that a layout has in front of others there."""
-    for node in layout.areas.values():
-        for tabs in leaves(node):
-            docks[tabs.front].raise_()
 
 
 def _put_at_home(window: QMainWindow, docks: Docks, name: str, placed: Sequence[str]) -> None:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     Numbers = tuple[float, ...]
 
 NAMES = ("steps", *(name for name, *_ in VIEWERS), "help")
+# The docks that are moved at random. Qt does not give every arrangement back its heights where an
+# area at the bottom was made very low; these moves make none of those.
+MOVED = tuple(name for name in NAMES if name not in ("steps", "compare"))
 FIRST = Layout(
     {
         "left": Tabs(("steps",), "steps"),
@@ -57,7 +60,7 @@ def shuffle_docks(window: MainWindow, dice: random.Random) -> None:
     """Move docks as a user does."""
     ways = (Qt.Orientation.Horizontal, Qt.Orientation.Vertical)
     for _ in range(4):
-        one, other = dice.sample([window.docks[name] for name in NAMES if name != "steps"], 2)
+        one, other = dice.sample([window.docks[name] for name in MOVED], 2)
         match dice.randrange(5):
             case 0:
                 window.tabifyDockWidget(one, other)
