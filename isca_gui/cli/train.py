@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isca_gui.cli import arguments, printing, progress_bar, targets
+from isca_gui.cli import arguments, printing, progress_bar, targets, train_estimate
 from isca_gui.core.storage.files import as_word, command_line
 
 if TYPE_CHECKING:
@@ -87,6 +87,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "provided that this changes none of their verdicts",
     )
     parser.add_argument(
+        "--estimate",
+        action="store_true",
+        help="only tell what this training will cost: time, memory and disk",
+    )
+    parser.add_argument(
         "--overwrite", action="store_true", help="replace a model that is already there"
     )
     arguments.add_threads(parser)
@@ -103,10 +108,14 @@ def run(args: argparse.Namespace) -> int:
     from isca_gui.core.model import model_file, training
     from isca_gui.core.recognition import half_precision
 
-    _check_target(args)
+    if not args.estimate:
+        _check_target(args)
     arguments.check_range(args, args.dataset)
     resumed = model_file.load_model(args.resume) if args.resume else None
     settings = _settings(args, resumed)
+    if args.estimate:
+        return train_estimate.tell(args, settings)
+    train_estimate.ask_first(args, settings)
     dataset = _dataset(args)
     with StopAndKeep() as stop:
         task = training.train(dataset, settings, args.threads, resumed)
@@ -400,6 +409,7 @@ class Pace:
         # With a tolerance the training can converge before the last epoch.
         self._may_end_early = bool(resolved.tolerance)
         self._pieces = (0, 0)
+        self._in_bands = False
         self._step: Step | None = None
         # The epoch and the time from which the rate is measured.
         self._start = (0, 0.0)
@@ -412,19 +422,22 @@ class Pace:
     @property
     def done(self) -> float:
         """The number of complete epochs, plus the finished part of the current one."""
-        if self._step is None:
-            return 0.0
         done, total = self._pieces
+        if self._step is None:
+            # Of a training in bands all epochs of some blocks are complete.
+            return self.total * done / max(total, 1) if self._in_bands else 0.0
         return self._step.epoch + done / max(total, 1)
 
     def update(self, report: Any) -> None:
         """Take note of a report: a Step at the end of an epoch, or the progress within one."""
+        from isca_gui.core.model.banded_training import TRAINING_BLOCKS
         from isca_gui.core.solvers.steps import Step
 
         if not isinstance(report, Step):
             self._pieces = (report.done, report.total)
             if report.what:
                 self._first_stage = report.what
+                self._in_bands = report.what == TRAINING_BLOCKS
             return
         if self._step is None:
             self._start = (report.epoch, time.monotonic())

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     Returned = TypeVar("Returned")
 
+TRAINING_BLOCKS = "training blocks"
 # Bytes of pictures in a band; its coordinates take as much again.
 BAND = 128 * 2**20
 # The type in which U is kept. Blocks are described by what is kept, so that it serves as well.
@@ -129,7 +130,7 @@ class _Parts:
 
     @property
     def progress(self) -> Progress:
-        return Progress(self.done, self.grid.count, "training blocks")
+        return Progress(self.done, self.grid.count, TRAINING_BLOCKS)
 
     def steps(self) -> tuple[Step, ...]:
         """Return the figures of all blocks after every epoch, as if they had run side by side.
