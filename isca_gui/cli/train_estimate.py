@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 
 def tell(args: argparse.Namespace, settings: TrainingSettings) -> int:
     """Print time, memory and disk of a training, and what is free; return the exit code."""
+    from isca_gui.core.distortion.dataset_spec import DatasetSpec
     from isca_gui.core.model import cost
     from isca_gui.core.pictures import image, samples
-    from isca_gui.core.settings import DatasetSpec, SettingsError
+    from isca_gui.core.settings import SettingsError
 
     if os.path.isdir(args.dataset):
         raise SettingsError("--estimate needs a picture, not a dataset folder")
@@ -62,10 +63,10 @@ def ask_first(args: argparse.Namespace, settings: TrainingSettings) -> None:
     Cancelled
         Where the answer is no.
     """
+    from isca_gui.core.distortion.dataset_spec import DatasetSpec
     from isca_gui.core.model import cost
     from isca_gui.core.pictures import image, samples
     from isca_gui.core.progress import Cancelled
-    from isca_gui.core.settings import DatasetSpec
 
     free = memory.free()
     if os.path.isdir(args.dataset) or free is None:

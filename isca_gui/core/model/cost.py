@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from isca_gui.core.distortion.dataset import Dataset
+    from isca_gui.core.distortion.dataset_spec import DatasetSpec
     from isca_gui.core.distortion.distortions import Picture
-    from isca_gui.core.settings import DatasetSpec, TrainingSettings
+    from isca_gui.core.settings import TrainingSettings
 
 # Pixels of a side of the part that is measured, and epochs of ADMM it is trained for.
 _SIDE = 256

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from isca_gui.core.distortion.dataset import generate
+from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.model import cost, training
 from isca_gui.core.model.model_file import save_model
 from isca_gui.core.pictures import image, samples
 from isca_gui.core.progress import run
-from isca_gui.core.settings import DatasetSpec, TrainingSettings
+from isca_gui.core.settings import TrainingSettings
 from tests.places import ROOT
 
 if TYPE_CHECKING:
