@@ -14,16 +14,16 @@ from __future__ import annotations
 import functools
 import importlib
 import io
-import os
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
-from scipy import fft, linalg, ndimage, signal, spatial
+from scipy import fft, ndimage, signal
 from scipy.interpolate import PchipInterpolator
 
+from isca_gui.bench import codecs
+from isca_gui.bench.pixels import cut_to, log_uniform, quantised, to_bytes, whole_blocks
 from isca_gui.core.comparison.classifier import NONE
 from isca_gui.core.comparison.kinds import COMPRESSION, FILTER, OTHER_COMPRESSION
 from isca_gui.core.comparison.pair import luma
@@ -52,8 +52,6 @@ _SMALLER = (
 )
 _BACK = (Image.Resampling.BILINEAR, Image.Resampling.BICUBIC, Image.Resampling.LANCZOS)
 _PIXELATED = (Image.Resampling.NEAREST, Image.Resampling.BOX, Image.Resampling.BILINEAR)
-# Luma, and the differences of blue and red to it.
-_OPPONENTS = np.array([[0.299, 0.587, 0.114], [-0.169, -0.331, 0.5], [0.5, -0.419, -0.081]])
 # Thresholds of ordered dithering (Bayer).
 _BAYER = np.array([[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]]) / 16 - 0.47
 
@@ -61,17 +59,8 @@ _BAYER = np.array([[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]]
 # --- what the damages share ---------------------------------------------------------------------
 
 
-def _log_uniform(random: np.random.Generator, low: float, high: float) -> float:
-    return float(np.exp(random.uniform(np.log(low), np.log(high))))
-
-
 def _sign(random: np.random.Generator) -> int:
     return 1 if random.random() < 0.5 else -1
-
-
-def _bytes(values: Floats) -> Picture:
-    """Round to 8 bits; what is darker than black or brighter than white is cut off."""
-    return np.clip(np.rint(values), 0, 255).astype(np.uint8)
 
 
 def _like(field: Floats, picture: Picture) -> Floats:
@@ -129,7 +118,7 @@ def _moved(picture: Picture, down: Floats, right: Floats, order: int) -> Picture
         ndimage.map_coordinates(channel.astype(np.float32), places, order=order, mode="reflect")
         for channel in np.moveaxis(channels, 2, 0)
     ]
-    return _bytes(np.stack(moved, axis=2).reshape(picture.shape))
+    return to_bytes(np.stack(moved, axis=2).reshape(picture.shape))
 
 
 def coded(picture: Picture, name: str, **options: Any) -> Picture:
@@ -151,21 +140,21 @@ def _opened(stream: io.BytesIO, picture: Picture) -> Picture:
 
 def luminance(picture: Picture, random: np.random.Generator) -> Damaged:
     """Add a number of grey levels to every pixel, or subtract it."""
-    shift = _sign(random) * _log_uniform(random, 1.5, 55)
-    return _bytes(picture + shift), {"shift": shift}
+    shift = _sign(random) * log_uniform(random, 1.5, 55)
+    return to_bytes(picture + shift), {"shift": shift}
 
 
 def contrast(picture: Picture, random: np.random.Generator) -> Damaged:
     """Stretch or compress the tones about their mean, or about middle grey."""
-    gain = 1 + _sign(random) * _log_uniform(random, 0.03, 0.6)
+    gain = 1 + _sign(random) * log_uniform(random, 0.03, 0.6)
     centre = picture.mean() if random.random() < 0.5 else 128.0
-    return _bytes((picture - centre) * gain + centre), {"gain": gain}
+    return to_bytes((picture - centre) * gain + centre), {"gain": gain}
 
 
 def gamma(picture: Picture, random: np.random.Generator) -> Damaged:
     """Raise the tones to a power."""
-    power = float(np.exp(_sign(random) * _log_uniform(random, 0.03, 0.8)))
-    return _bytes(255 * (picture / 255) ** power), {"gamma": power}
+    power = float(np.exp(_sign(random) * log_uniform(random, 0.03, 0.8)))
+    return to_bytes(255 * (picture / 255) ** power), {"gamma": power}
 
 
 def posterisation(picture: Picture, random: np.random.Generator) -> Damaged:
@@ -173,12 +162,12 @@ def posterisation(picture: Picture, random: np.random.Generator) -> Damaged:
     if random.random() < 0.5:
         levels = int(random.integers(3, 65))
     else:
-        levels = int(_log_uniform(random, 3, 64))
+        levels = int(log_uniform(random, 3, 64))
     if random.random() < 0.3:
         bits = int(random.integers(2, 7))
         upper = np.uint8(256 - 2 ** (8 - bits))
         return picture & upper, {"levels": 2**bits}
-    return _bytes(np.rint(picture / 255 * (levels - 1)) / (levels - 1) * 255), {"levels": levels}
+    return to_bytes(np.rint(picture / 255 * (levels - 1)) / (levels - 1) * 255), {"levels": levels}
 
 
 def tone_curve(picture: Picture, random: np.random.Generator) -> Damaged:
@@ -191,7 +180,7 @@ def tone_curve(picture: Picture, random: np.random.Generator) -> Damaged:
     if random.random() < 0.12:
         # Solarisation: the brightest tones become their negative.
         curve = np.where(grey > random.uniform(0.5, 0.8), 1 - grey, grey)
-    return _bytes(255 * curve)[picture], {}
+    return to_bytes(255 * curve)[picture], {}
 
 
 def _mixed(first: Floats, second: Floats, share: Any) -> Floats:
@@ -204,24 +193,24 @@ def _s_curve(grey: Floats, random: np.random.Generator) -> Floats:
     steepness = random.uniform(3, 9)
     curve = 1 / (1 + np.exp(-steepness * (grey - 0.5)))
     curve = (curve - curve[0]) / (curve[-1] - curve[0])
-    return _mixed(grey, curve, _log_uniform(random, 0.15, 1))
+    return _mixed(grey, curve, log_uniform(random, 0.15, 1))
 
 
 def _inverse_s_curve(grey: Floats, random: np.random.Generator) -> Floats:
-    amount = _log_uniform(random, 0.15, 0.9)
+    amount = log_uniform(random, 0.15, 0.9)
     curve = 0.5 + np.arcsin(np.clip(2 * grey - 1, -1, 1)) / np.pi
     return _mixed(grey, curve, 2 * amount)
 
 
 def _wave(grey: Floats, random: np.random.Generator) -> Floats:
-    amount = _log_uniform(random, 0.02, 0.15)
+    amount = log_uniform(random, 0.02, 0.15)
     return grey + amount * np.sin(2 * np.pi * grey) * _sign(random)
 
 
 def _any_curve(grey: Floats, random: np.random.Generator) -> Floats:
     inner = np.sort(random.uniform(0, 1, 3))
     curve = PchipInterpolator(np.linspace(0, 1, 5), np.r_[0, inner, 1])(grey)
-    return _mixed(grey, curve, _log_uniform(random, 0.15, 1))
+    return _mixed(grey, curve, log_uniform(random, 0.15, 1))
 
 
 # --- filters ------------------------------------------------------------------------------------
@@ -231,14 +220,14 @@ def blur(picture: Picture, random: np.random.Generator) -> Damaged:
     """Blur with a Gaussian, in a quarter of the cases with a disk or a box."""
     shape = random.random()
     if shape < 0.75:
-        sigma = _log_uniform(random, 0.32, 5)
-        return _bytes(_gaussian(picture, sigma, truncate=3.0)), {"sigma": sigma}
+        sigma = log_uniform(random, 0.32, 5)
+        return to_bytes(_gaussian(picture, sigma, truncate=3.0)), {"sigma": sigma}
     if shape < 0.9:
-        radius = _log_uniform(random, 1, 6)
-        return _bytes(_correlate(picture, _disk(radius))), {"disk": radius}
+        radius = log_uniform(random, 1, 6)
+        return to_bytes(_correlate(picture, _disk(radius))), {"disk": radius}
     side = int(random.choice([3, 3, 5, 7, 9]))
     box = ndimage.uniform_filter(picture.astype(np.float32), side, mode="reflect", axes=(0, 1))
-    return _bytes(box), {"box": side}
+    return to_bytes(box), {"box": side}
 
 
 def _disk(radius: float) -> Floats:
@@ -269,27 +258,27 @@ def motion_kernel(length: float, angle: float) -> Floats:
 
 def motion_blur(picture: Picture, random: np.random.Generator) -> Damaged:
     """Blur along a line, in a fifth of the cases along a row, a column or a diagonal."""
-    length = _log_uniform(random, 2.5, 20)
+    length = log_uniform(random, 2.5, 20)
     if random.random() < 0.8:
         angle = random.uniform(0, 180)
     else:
         angle = float(random.choice([0, 45, 90, 135]))
-    copy = _bytes(_correlate(picture, motion_kernel(length, angle)))
+    copy = to_bytes(_correlate(picture, motion_kernel(length, angle)))
     return copy, {"length": length, "angle": angle}
 
 
 def sharpening(picture: Picture, random: np.random.Generator) -> Damaged:
     """Sharpen by an unsharp mask, in a quarter of the cases by a Laplacian."""
-    radius = _log_uniform(random, 0.5, 4)
-    amount = _log_uniform(random, 0.15, 3)
+    radius = log_uniform(random, 0.5, 4)
+    amount = log_uniform(random, 0.15, 3)
     if random.random() < 0.25:
         kernel = np.array([[0.0, -1, 0], [-1, 4, -1], [0, -1, 0]])
         if random.random() >= 0.5:
             kernel = np.array([[-1.0, -1, -1], [-1, 8, -1], [-1, -1, -1]]) / 2
-        amount = _log_uniform(random, 0.05, 1)
-        return _bytes(picture + amount * _correlate(picture, kernel)), {"laplace": amount}
+        amount = log_uniform(random, 0.05, 1)
+        return to_bytes(picture + amount * _correlate(picture, kernel)), {"laplace": amount}
     mask = picture - _gaussian(picture, radius)
-    return _bytes(picture + amount * mask), {"amount": amount, "radius": radius}
+    return to_bytes(picture + amount * mask), {"amount": amount, "radius": radius}
 
 
 def resampling(picture: Picture, random: np.random.Generator) -> Damaged:
@@ -318,13 +307,13 @@ def median(picture: Picture, random: np.random.Generator) -> Damaged:
 
 def gaussian_noise(picture: Picture, random: np.random.Generator) -> Damaged:
     """Add normal noise, cut off at black and white."""
-    sigma = _log_uniform(random, 1, 60)
-    return _bytes(picture + sigma * _normal(picture, random)), {"sigma": sigma}
+    sigma = log_uniform(random, 1, 60)
+    return to_bytes(picture + sigma * _normal(picture, random)), {"sigma": sigma}
 
 
 def impulse(picture: Picture, random: np.random.Generator) -> Damaged:
     """Make pixels black or white, in some cases channel by channel or of any value."""
-    share = _log_uniform(random, 0.0002, 0.25)
+    share = log_uniform(random, 0.0002, 0.25)
     any_value = random.random() > 0.85
     shape: tuple[int, ...] = picture.shape
     if picture.ndim == 3 and random.random() >= 0.4:
@@ -338,15 +327,15 @@ def impulse(picture: Picture, random: np.random.Generator) -> Damaged:
 
 def speckle(picture: Picture, random: np.random.Generator) -> Damaged:
     """Multiply by one plus normal noise."""
-    sigma = _log_uniform(random, 0.012, 0.6)
-    return _bytes(picture * (1 + sigma * _normal(picture, random))), {"sigma": sigma}
+    sigma = log_uniform(random, 0.012, 0.6)
+    return to_bytes(picture * (1 + sigma * _normal(picture, random))), {"sigma": sigma}
 
 
 def poisson_noise(picture: Picture, random: np.random.Generator) -> Damaged:
     """Count photons: the brightness of each pixel is its mean count."""
-    photons = _log_uniform(random, 0.015, 30)
+    photons = log_uniform(random, 0.015, 30)
     noise = random.poisson(picture.astype(np.float64) * photons) / photons - picture
-    return _bytes(picture + _as_of_camera(noise, random)), {"gain": 1 / photons}
+    return to_bytes(picture + _as_of_camera(noise, random)), {"gain": 1 / photons}
 
 
 # --- compression --------------------------------------------------------------------------------
@@ -355,7 +344,7 @@ def poisson_noise(picture: Picture, random: np.random.Generator) -> Damaged:
 def jpeg(picture: Picture, random: np.random.Generator) -> Damaged:
     """Save as JPEG, in an eighth of the cases with a table of its own (quality 0)."""
     if random.random() < 0.12:
-        factor = _log_uniform(random, 0.08, 25)
+        factor = log_uniform(random, 0.08, 25)
         table = np.clip(np.rint(LUMINANCE_TABLE * factor), 1, 255).astype(int).tolist()
         full = 0 if picture.ndim == 3 else -1
         return coded(picture, "JPEG", qtables=[table], subsampling=full), {"quality": 0}
@@ -370,7 +359,7 @@ def jpeg_2000(picture: Picture, random: np.random.Generator) -> Damaged:
     """Save as JPEG 2000 at a rate or a quality in decibels, with either of its wavelets."""
     if random.random() < 0.5:
         mode = "rates"
-        layer = _log_uniform(random, 4, 200)
+        layer = log_uniform(random, 4, 200)
     else:
         mode = "dB"
         layer = random.uniform(24, 46)
@@ -448,238 +437,12 @@ def jpeg_ls(picture: Picture, random: np.random.Generator) -> Damaged:
     return imagecodecs.jpegls_decode(saved), {}
 
 
-# --- other encoders, and codecs that are no kind of their own -----------------------------------
-
-
-def _through_video(
-    picture: Picture, encoder: str, decoder: str, options: dict[str, str]
-) -> Picture:
-    """Encode a picture as the only frame of a video with PyAV, and return what is decoded."""
-    import av
-
-    planes = _planes(picture)
-    height = planes.shape[0] * 2 // 3
-    context = av.CodecContext.create(encoder, "w")
-    context.width = planes.shape[1]
-    context.height = height
-    context.pix_fmt = "yuvj420p" if encoder == "mjpeg" else "yuv420p"
-    context.time_base = Fraction(1, 25)
-    context.options = options
-    context.thread_count = 1
-    frame = av.VideoFrame.from_ndarray(planes, format=context.pix_fmt)
-    frame.pts = 0
-    packets = context.encode(frame) + context.encode(None)
-    reader = av.CodecContext.create(decoder, "r")
-    reader.thread_count = 1
-    if context.extradata:
-        reader.extradata = context.extradata
-    frames = [frame for packet in packets for frame in reader.decode(packet)]
-    frames += reader.decode(None)
-    return _from_planes(frames[0].to_ndarray(format=context.pix_fmt), picture)
-
-
-def _planes(picture: Picture) -> Picture:
-    """Return luma, and chroma of half the size, as video has them: shape (1.5 height, width)."""
-    even = np.pad(
-        np.atleast_3d(picture),
-        [(0, -picture.shape[0] % 16), (0, -picture.shape[1] % 16), (0, 0)],
-        mode="edge",
-    )
-    if even.shape[2] == 1:
-        even = even.repeat(3, axis=2)
-    luma_plane, blue, red = Image.fromarray(even).convert("YCbCr").split()
-    halves = [np.asarray(each.reduce(2)).reshape(-1, even.shape[1]) for each in (blue, red)]
-    return np.concatenate([np.asarray(luma_plane), *halves])
-
-
-def _from_planes(planes: Picture, picture: Picture) -> Picture:
-    height = planes.shape[0] * 2 // 3
-    width = planes.shape[1]
-    bands = [Image.fromarray(planes[:height])]
-    for plane in np.split(planes[height:], 2):
-        half = Image.fromarray(np.ascontiguousarray(plane.reshape(height // 2, width // 2)))
-        bands.append(half.resize((width, height), Image.Resampling.BILINEAR))
-    if picture.ndim == 2:
-        whole = np.asarray(bands[0])
-    else:
-        whole = np.asarray(Image.merge("YCbCr", bands).convert("RGB"))
-    return np.ascontiguousarray(whole[: picture.shape[0], : picture.shape[1]])
-
-
-def ffmpeg_jpeg(picture: Picture, random: np.random.Generator) -> Damaged:
-    """Save as JPEG by FFmpeg's own encoder, whose tables are those of MPEG."""
-    scale = str(int(random.integers(2, 32)))
-    options = {"qmin": scale, "qmax": scale, "flags": "+qscale", "global_quality": f"{scale}*118"}
-    return _through_video(picture, "mjpeg", "mjpeg", options), {}
-
-
-def svt_av1(picture: Picture, random: np.random.Generator) -> Damaged:
-    """Save as AV1, as in AVIF, by SVT-AV1."""
-    # SVT-AV1 prints what it does otherwise.
-    os.environ.setdefault("SVT_LOG", "1")
-    options = {
-        "preset": str(random.choice([6, 8, 10])),
-        "crf": str(random.integers(12, 62)),
-        "svtav1-params": "lp=1",
-    }
-    copy = _through_video(picture, "libsvtav1", "libdav1d", options)
-    if hasattr(os, "sched_setscheduler"):
-        # For the superuser it makes the calling thread a real-time one, which starves all others.
-        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-    return copy, {}
-
-
-def vp8(picture: Picture, random: np.random.Generator) -> Damaged:
-    """Save as VP8, as in WebP, by libvpx."""
-    level = str(random.integers(6, 62))
-    options = {"qmin": level, "qmax": level, "crf": level, "b": "50M", "deadline": "good"}
-    return _through_video(picture, "libvpx", "vp8", options), {}
-
-
-def x265(picture: Picture, random: np.random.Generator) -> Damaged:
-    """Save as HEVC, as in HEIC, by x265 with other settings."""
-    options = {
-        "preset": str(random.choice(["ultrafast", "veryfast", "medium"])),
-        "x265-params": (
-            f"qp={random.integers(14, 47)}:keyint=1:pools=none:frame-threads=1:log-level=none"
-        ),
-    }
-    return _through_video(picture, "libx265", "hevc", options), {}
-
-
-def h264(picture: Picture, random: np.random.Generator) -> Damaged:
-    """Save as one frame of H.264, by x264."""
-    options = {
-        "preset": str(random.choice(["ultrafast", "veryfast", "medium"])),
-        "qp": str(random.integers(14, 46)),
-    }
-    return _through_video(picture, "libx264", "h264", options), {}
-
-
-def vp9(picture: Picture, random: np.random.Generator) -> Damaged:
-    """Save as one frame of VP9, by libvpx."""
-    level = str(random.integers(8, 62))
-    options = {"crf": level, "b": "0", "deadline": "good", "cpu-used": "4"}
-    return _through_video(picture, "libvpx-vp9", "vp9", options), {}
-
-
-def sperr(picture: Picture, random: np.random.Generator) -> Damaged:
-    """Save by SPERR, a wavelet codec for numbers, with imagecodecs."""
-    import imagecodecs
-
-    level = random.uniform(26, 46)
-    channels = np.moveaxis(np.atleast_3d(picture), 2, 0).astype(np.float32)
-    copies = []
-    for channel in channels:
-        saved = imagecodecs.sperr_encode(np.ascontiguousarray(channel), level=level, mode="psnr")
-        copies.append(imagecodecs.sperr_decode(saved))
-    return _bytes(np.stack(copies, axis=2).reshape(picture.shape)), {}
-
-
-def lapped_codec(picture: Picture, random: np.random.Generator) -> Damaged:
-    """Quantise a cosine transform whose blocks overlap, in luma and chroma."""
-    side = int(random.choice([4, 8]))
-    values = _to_opponents(_whole_blocks(picture, 2 * side))
-    step = _log_uniform(random, 6, 90)
-    rows = _lapped_basis(side, values.shape[0])
-    columns = _lapped_basis(side, values.shape[1])
-    copies = []
-    for index in range(values.shape[2]):
-        coefficients = rows @ values[..., index] @ columns.T
-        kept = _quantised(coefficients, step * (2.0 if index else 1.0))
-        copies.append(rows.T @ kept @ columns)
-    return _cut_to(_from_opponents(np.stack(copies, axis=2)), picture), {}
-
-
-def _lapped_basis(side: int, size: int) -> Floats:
-    """Return the matrix of a modulated lapped transform of a whole row, orthonormal."""
-    time = np.arange(2 * side)
-    window = np.sin(np.pi * (time + 0.5) / (2 * side))
-    frequency = np.arange(side)[:, None]
-    waves = np.cos(np.pi / side * (time + 0.5 + side / 2) * (frequency + 0.5))
-    block = np.sqrt(2 / side) * window * waves
-    basis = np.zeros((size, size))
-    for index in range(size // side):
-        places = (index * side + time) % size
-        basis[index * side : (index + 1) * side, places] += block
-    return basis
-
-
-def hadamard_codec(picture: Picture, random: np.random.Generator) -> Damaged:
-    """Quantise the Hadamard transform of blocks, in some cases smoothed at their edges."""
-    side = int(random.choice([4, 8, 16]))
-    values = _to_opponents(_whole_blocks(picture, side))
-    height, width, channels = values.shape
-    matrix = linalg.hadamard(side) / np.sqrt(side)
-    step = _log_uniform(random, 6, 110)
-    blocks = values.reshape(height // side, side, width // side, side, channels)
-    # The matrix is its own inverse, so that the same product leads there and back.
-    coefficients = _both_ways(blocks, matrix)
-    copy = _both_ways(_quantised(coefficients, step), matrix).reshape(values.shape)
-    if random.random() < 0.5:
-        copy = _deblocked(copy, side, step)
-    return _cut_to(_from_opponents(copy), picture), {}
-
-
-def _both_ways(blocks: Floats, matrix: Floats) -> Floats:
-    """Multiply rows and columns of blocks, shape (row, y, column, x, channel), by a matrix."""
-    down = np.einsum("ij,ajbkc->aibkc", matrix, blocks, optimize=True)
-    across: Floats = np.einsum("lk,aibkc->aiblc", matrix, down, optimize=True)
-    return across
-
-
-def _deblocked(values: Floats, side: int, strength: float) -> Floats:
-    """Smooth small steps across the edges of blocks."""
-    for axis in (0, 1):
-        values = np.moveaxis(values, axis, 0)
-        edges = np.arange(side, values.shape[0], side)
-        step = np.clip(values[edges] - values[edges - 1], -strength, strength) / 4
-        values[edges] -= step
-        values[edges - 1] += step
-        values = np.moveaxis(values, 0, axis)
-    return values
-
-
-def vector_codec(picture: Picture, random: np.random.Generator) -> Damaged:
-    """Replace each block of 4×4 pixels by the nearest of some that the picture itself has."""
-    values = _to_opponents(_whole_blocks(picture, 4))
-    height, width, channels = values.shape
-    blocks = values.reshape(height // 4, 4, width // 4, 4, channels).swapaxes(1, 2)
-    rows = blocks.reshape(-1, 16 * channels)
-    count = min(int(_log_uniform(random, 64, 1024)), len(rows))
-    book = rows[random.choice(len(rows), count, replace=False)]
-    mean = rows[:, :16].mean(1, keepdims=True)
-    shape = rows.copy()
-    shape[:, :16] -= mean
-    book = book.copy()
-    book[:, :16] -= book[:, :16].mean(1, keepdims=True)
-    chosen = book[spatial.KDTree(book).query(shape)[1]]
-    chosen[:, :16] += np.rint(mean / 4) * 4
-    copy = chosen.reshape(height // 4, width // 4, 4, 4, channels).swapaxes(1, 2)
-    return _cut_to(_from_opponents(copy.reshape(values.shape)), picture), {}
-
-
-def _to_opponents(values: Floats) -> Floats:
-    """Return luma and two differences of colour; a grey picture stays as it is."""
-    if values.shape[2] == 1:
-        return values
-    opponents: Floats = values @ _OPPONENTS.T
-    return opponents
-
-
-def _from_opponents(values: Floats) -> Floats:
-    if values.shape[2] == 1:
-        return values
-    colours: Floats = values @ np.linalg.inv(_OPPONENTS).T
-    return colours
-
-
 # --- damage that is trained as none of these ----------------------------------------------------
 
 
 def warp(picture: Picture, random: np.random.Generator) -> Damaged:
     """Move pixels by up to some pixels along a smooth random field."""
-    most = _log_uniform(random, 0.3, 4)
+    most = log_uniform(random, 0.3, 4)
     sigma = random.uniform(8, 40)
     down, right = (_smooth_field(picture, sigma, random) for _ in range(2))
     down *= most / np.abs(down).max()
@@ -689,10 +452,10 @@ def warp(picture: Picture, random: np.random.Generator) -> Damaged:
 
 def clahe(picture: Picture, random: np.random.Generator) -> Damaged:
     """Equalise the histogram of the luma adaptively, with a limit, in 8×8 tiles."""
-    grey = _bytes(luma(picture.astype(np.float32)))
-    limit = _log_uniform(random, 0.8, 6)
+    grey = to_bytes(luma(picture.astype(np.float32)))
+    limit = log_uniform(random, 0.8, 6)
     change = _equalised(grey, limit) - grey
-    return _bytes(picture + _like(change, picture)), {}
+    return to_bytes(picture + _like(change, picture)), {}
 
 
 def _equalised(grey: Picture, limit: float) -> Floats:
@@ -743,8 +506,8 @@ def _between(
 def bilateral(picture: Picture, random: np.random.Generator) -> Damaged:
     """Average neighbours in a disk that are near in place and in colour."""
     half = int(random.choice([5, 7, 9])) // 2
-    colour_sigma = _log_uniform(random, 8, 80)
-    place_sigma = _log_uniform(random, 2, 20)
+    colour_sigma = log_uniform(random, 8, 80)
+    place_sigma = log_uniform(random, 2, 20)
     values = np.atleast_3d(picture).astype(np.float32)
     padded = np.pad(values, [(half, half), (half, half), (0, 0)], mode="symmetric")
     total = np.zeros_like(values)
@@ -760,7 +523,7 @@ def bilateral(picture: Picture, random: np.random.Generator) -> Damaged:
         weight = np.exp(-((distance / colour_sigma) ** 2) / 2 - np.float32(place))
         total += weight * near
         weights += weight
-    return _bytes((total / weights).reshape(picture.shape)), {}
+    return to_bytes((total / weights).reshape(picture.shape)), {}
 
 
 def non_local_means(picture: Picture, random: np.random.Generator) -> Damaged:
@@ -769,7 +532,7 @@ def non_local_means(picture: Picture, random: np.random.Generator) -> Damaged:
 
     # Patches of three channels differ in more ways, so that colour needs more to be smoothed alike.
     low, high = (2, 14) if picture.ndim == 2 else (3.4, 17)
-    strength = _log_uniform(random, low, high) / 255
+    strength = log_uniform(random, low, high) / 255
     copy = restoration.denoise_nl_means(
         picture.astype(np.float32) / 255,
         patch_size=5,
@@ -777,15 +540,15 @@ def non_local_means(picture: Picture, random: np.random.Generator) -> Damaged:
         h=strength,
         channel_axis=2 if picture.ndim == 3 else None,
     )
-    return _bytes(255 * copy), {}
+    return to_bytes(255 * copy), {}
 
 
 def fog(picture: Picture, random: np.random.Generator) -> Damaged:
     """Mix in light grey, as thick as a smooth random field."""
     field = _smooth_field(picture, random.uniform(15, 60), random)
     field = (field - field.min()) / (field.max() - field.min())
-    share = _like(field * _log_uniform(random, 0.05, 0.8), picture)
-    return _bytes(picture * (1 - share) + share * 235), {}
+    share = _like(field * log_uniform(random, 0.05, 0.8), picture)
+    return to_bytes(picture * (1 - share) + share * 235), {}
 
 
 def vignette(picture: Picture, random: np.random.Generator) -> Damaged:
@@ -793,23 +556,23 @@ def vignette(picture: Picture, random: np.random.Generator) -> Damaged:
     height, width = picture.shape[:2]
     rows, columns = np.mgrid[:height, :width]
     distance = 2 * np.hypot((rows - height / 2) / height, (columns - width / 2) / width)
-    gain = 1 - _log_uniform(random, 0.03, 0.5) * np.clip(distance, 0, 1.4) ** 2
-    return _bytes(picture * _like(gain, picture)), {}
+    gain = 1 - log_uniform(random, 0.03, 0.5) * np.clip(distance, 0, 1.4) ** 2
+    return to_bytes(picture * _like(gain, picture)), {}
 
 
 def grain(picture: Picture, random: np.random.Generator) -> Damaged:
     """Add noise that neighbouring pixels share, as on film."""
     field = _smooth_field(picture, random.uniform(1, 2.5), random)
-    field *= _log_uniform(random, 2, 25) / field.std()
-    return _bytes(picture + _like(field, picture)), {}
+    field *= log_uniform(random, 2, 25) / field.std()
+    return to_bytes(picture + _like(field, picture)), {}
 
 
 def banding(picture: Picture, random: np.random.Generator) -> Damaged:
     """Add noise that all pixels of a row share, or all of a column."""
     height, width = picture.shape[:2]
-    sigma = _log_uniform(random, 1.5, 20)
+    sigma = log_uniform(random, 1.5, 20)
     shape = (height, 1) if random.random() < 0.5 else (1, width)
-    return _bytes(picture + _like(sigma * random.standard_normal(shape), picture)), {}
+    return to_bytes(picture + _like(sigma * random.standard_normal(shape), picture)), {}
 
 
 def dither(picture: Picture, random: np.random.Generator) -> Damaged:
@@ -817,13 +580,13 @@ def dither(picture: Picture, random: np.random.Generator) -> Damaged:
     step = 255 / (int(random.integers(2, 6)) - 1)
     height, width = picture.shape[:2]
     thresholds = np.tile(_BAYER, (height // 4 + 1, width // 4 + 1))[:height, :width]
-    return _bytes(np.rint(picture / step + _like(thresholds, picture)) * step), {}
+    return to_bytes(np.rint(picture / step + _like(thresholds, picture)) * step), {}
 
 
 def lost_blocks(picture: Picture, random: np.random.Generator) -> Damaged:
     """Replace squares by others of the picture, or by their mean, as a broken transmission."""
     copy = picture.copy()
-    for _ in range(int(_log_uniform(random, 2, 40))):
+    for _ in range(int(log_uniform(random, 2, 40))):
         side = int(random.choice([8, 16, 32]))
         squares = np.array(picture.shape[:2]) // side
         top, left = random.integers(0, squares) * side
@@ -869,7 +632,7 @@ def shift(picture: Picture, random: np.random.Generator) -> Damaged:
 
 def rotation(picture: Picture, random: np.random.Generator) -> Damaged:
     """Turn the picture by up to two degrees about its middle."""
-    angle = np.deg2rad(_sign(random) * _log_uniform(random, 0.1, 2))
+    angle = np.deg2rad(_sign(random) * log_uniform(random, 0.1, 2))
     height, width = picture.shape[:2]
     rows, columns = np.indices((height, width)) - np.array([height, width])[:, None, None] / 2
     down = rows * (np.cos(angle) - 1) - columns * np.sin(angle)
@@ -887,18 +650,18 @@ def dilation(picture: Picture, random: np.random.Generator) -> Damaged:
 def anisotropic(picture: Picture, random: np.random.Generator) -> Damaged:
     """Diffuse along edges but not across them (Perona and Malik)."""
     values = picture.astype(np.float32)
-    edge = _log_uniform(random, 5, 30)
+    edge = log_uniform(random, 5, 30)
     for _ in range(int(random.integers(3, 15))):
         for axis in (0, 1):
             for step in (1, -1):
                 slope = np.roll(values, step, axis) - values
                 values = values + 0.15 * slope * np.exp(-((slope / edge) ** 2))
-    return _bytes(values), {}
+    return to_bytes(values), {}
 
 
 def jitter(picture: Picture, random: np.random.Generator) -> Damaged:
     """Take each pixel from a random place near it."""
-    most = _log_uniform(random, 0.3, 3)
+    most = log_uniform(random, 0.3, 3)
     down, right = random.uniform(-most, most, (2, *picture.shape[:2]))
     return _moved(picture, down, right, order=1), {}
 
@@ -908,44 +671,26 @@ def jitter(picture: Picture, random: np.random.Generator) -> Damaged:
 
 def cosine_codec(picture: Picture, random: np.random.Generator) -> Damaged:
     """Quantise the cosine transform of blocks of 16×16 pixels."""
-    values = _whole_blocks(picture, 16)
+    values = whole_blocks(picture, 16)
     height, width, channels = values.shape
     blocks = values.reshape(height // 16, 16, width // 16, 16, channels)
     slope = np.add.outer(np.arange(16), np.arange(16))
-    step = _log_uniform(random, 6, 120) * (1 + 0.1 * slope)
+    step = log_uniform(random, 6, 120) * (1 + 0.1 * slope)
     coefficients = fft.dctn(blocks, axes=(1, 3), norm="ortho")
-    kept = _quantised(coefficients, step[None, :, None, :, None])
+    kept = quantised(coefficients, step[None, :, None, :, None])
     copy = fft.idctn(kept, axes=(1, 3), norm="ortho").reshape(values.shape)
-    return _cut_to(copy, picture), {}
+    return cut_to(copy, picture), {}
 
 
 def haar_codec(picture: Picture, random: np.random.Generator) -> Damaged:
     """Quantise the differences between means of squares of 8, 4, 2 and 1 pixels."""
-    values = _whole_blocks(picture, 8)
-    step = _log_uniform(random, 6, 90)
+    values = whole_blocks(picture, 8)
+    step = log_uniform(random, 6, 90)
     copy = _square_means(values, 8)
     for side in (4, 2, 1):
         detail = _square_means(values, side) - _square_means(values, 2 * side)
-        copy += _quantised(detail, step / side)
-    return _cut_to(copy, picture), {}
-
-
-def _whole_blocks(picture: Picture, side: int) -> Floats:
-    """Return the picture with channels, extended to whole blocks by its last row and column."""
-    values = np.atleast_3d(picture).astype(np.float64)
-    height, width = values.shape[:2]
-    return np.pad(values, [(0, -height % side), (0, -width % side), (0, 0)], mode="edge")
-
-
-def _cut_to(values: Floats, picture: Picture) -> Picture:
-    cut = values[: picture.shape[0], : picture.shape[1]]
-    return _bytes(cut.reshape(picture.shape))
-
-
-def _quantised(values: Floats, step: Any) -> Floats:
-    """Round to multiples of a step, with a dead zone around zero as encoders have it."""
-    rounded: Floats = np.sign(values) * np.floor(np.abs(values) / step + 0.4) * step
-    return rounded
+        copy += quantised(detail, step / side)
+    return cut_to(copy, picture), {}
 
 
 def _square_means(values: Floats, side: int) -> Floats:
@@ -961,11 +706,11 @@ def total_variation(picture: Picture, random: np.random.Generator) -> Damaged:
 
     copy = restoration.denoise_tv_chambolle(  # type: ignore[no-untyped-call]
         picture.astype(np.float32) / 255,
-        weight=_log_uniform(random, 0.02, 0.3),
+        weight=log_uniform(random, 0.02, 0.3),
         max_num_iter=50,
         channel_axis=2 if picture.ndim == 3 else None,
     )
-    return _bytes(255 * copy), {}
+    return to_bytes(255 * copy), {}
 
 
 def moire(picture: Picture, random: np.random.Generator) -> Damaged:
@@ -974,7 +719,7 @@ def moire(picture: Picture, random: np.random.Generator) -> Damaged:
     angle = random.uniform(0, np.pi)
     period = random.uniform(3, 12)
     phase = 2 * np.pi / period * (rows * np.sin(angle) + columns * np.cos(angle))
-    return _bytes(picture + _like(_log_uniform(random, 3, 40) * np.sin(phase), picture)), {}
+    return to_bytes(picture + _like(log_uniform(random, 3, 40) * np.sin(phase), picture)), {}
 
 
 def interlacing(picture: Picture, random: np.random.Generator) -> Damaged:
@@ -988,7 +733,7 @@ def scratches(picture: Picture, random: np.random.Generator) -> Damaged:
     """Draw thin light or dark lines from edge to edge."""
     image = Image.fromarray(picture)
     draw = ImageDraw.Draw(image)
-    for _ in range(int(_log_uniform(random, 3, 40))):
+    for _ in range(int(log_uniform(random, 3, 40))):
         left, right = (int(place) for place in random.integers(0, image.width, 2))
         level = int(random.choice([30, 230]))
         ink = level if picture.ndim == 2 else (level, level, level)
@@ -1000,7 +745,7 @@ def glow(picture: Picture, random: np.random.Generator) -> Damaged:
     """Spread the light of bright places to their surroundings."""
     light = np.maximum(picture.astype(np.float32) - random.uniform(90, 180), 0)
     around = _gaussian(light, random.uniform(4, 20))
-    return _bytes(picture + _log_uniform(random, 0.2, 1.5) * around), {}
+    return to_bytes(picture + log_uniform(random, 0.2, 1.5) * around), {}
 
 
 # --- the table ----------------------------------------------------------------------------------
@@ -1068,10 +813,10 @@ TABLE = (
     _known("heic", heic, "pillow_heif"),
     _known("jpeg-xl", jpeg_xl, "pillow_jxl"),
     Damage("mozjpeg", ENCODERS, "jpeg", mozjpeg, "pyvips"),
-    Damage("ffmpeg-jpeg", ENCODERS, "jpeg", ffmpeg_jpeg, "av"),
-    Damage("vp8", ENCODERS, "webp", vp8, "av"),
-    Damage("svt-av1", ENCODERS, "avif", svt_av1, "av"),
-    Damage("x265", ENCODERS, "heic", x265, "av"),
+    Damage("ffmpeg-jpeg", ENCODERS, "jpeg", codecs.ffmpeg_jpeg, "av"),
+    Damage("vp8", ENCODERS, "webp", codecs.vp8, "av"),
+    Damage("svt-av1", ENCODERS, "avif", codecs.svt_av1, "av"),
+    Damage("x265", ENCODERS, "heic", codecs.x265, "av"),
     _unseen("warp", warp),
     _unseen("clahe", clahe),
     _unseen("bilateral", bilateral),
@@ -1091,12 +836,12 @@ TABLE = (
     _unseen("jitter", jitter),
     Damage("jpeg-xr", UNSEEN, OTHER_COMPRESSION, jpeg_xr, "imagecodecs"),
     Damage("jpeg-ls", UNSEEN, OTHER_COMPRESSION, jpeg_ls, "imagecodecs"),
-    Damage("sperr", UNSEEN, OTHER_COMPRESSION, sperr, "imagecodecs"),
-    Damage("h264", UNSEEN, OTHER_COMPRESSION, h264, "av"),
-    Damage("vp9", UNSEEN, OTHER_COMPRESSION, vp9, "av"),
-    Damage("lapped-codec", UNSEEN, OTHER_COMPRESSION, lapped_codec),
-    Damage("hadamard-codec", UNSEEN, OTHER_COMPRESSION, hadamard_codec),
-    Damage("vector-codec", UNSEEN, OTHER_COMPRESSION, vector_codec),
+    Damage("sperr", UNSEEN, OTHER_COMPRESSION, codecs.sperr, "imagecodecs"),
+    Damage("h264", UNSEEN, OTHER_COMPRESSION, codecs.h264, "av"),
+    Damage("vp9", UNSEEN, OTHER_COMPRESSION, codecs.vp9, "av"),
+    Damage("lapped-codec", UNSEEN, OTHER_COMPRESSION, codecs.lapped_codec),
+    Damage("hadamard-codec", UNSEEN, OTHER_COMPRESSION, codecs.hadamard_codec),
+    Damage("vector-codec", UNSEEN, OTHER_COMPRESSION, codecs.vector_codec),
     _left_out("cosine-codec", cosine_codec, COMPRESSION),
     _left_out("haar-codec", haar_codec, COMPRESSION),
     _left_out("total-variation", total_variation, FILTER),

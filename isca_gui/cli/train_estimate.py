@@ -54,7 +54,7 @@ def tell(args: argparse.Namespace, settings: TrainingSettings) -> int:
 
 
 def ask_first(args: argparse.Namespace, settings: TrainingSettings) -> None:
-    """Say what a training needs if that is most of what is free; a person is asked.
+    """Report what a training needs if that is most of what is free; a person is asked.
 
     Raises
     ------
