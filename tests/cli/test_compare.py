@@ -51,6 +51,7 @@ KEYS = [
     "similarity",
     "geometry",
     "regions",
+    "colour",
     "file_says",
     "second_opinion",
     "error",

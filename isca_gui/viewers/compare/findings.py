@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from isca_gui.core.alignment import words
 from isca_gui.core.comparison import parameters, profile, regions
 from isca_gui.core.comparison.compare import UNRELATED
 from isca_gui.core.comparison.drawing import colour_of, title_of
@@ -177,6 +176,9 @@ def file_words(result: CopyResult) -> str:
 
 def geometry_words(found: Comparison, copy_size: tuple[int, int]) -> str:
     """Return what was done to size and place of the copy."""
+    # It loads what finds places, which the window does not wait for.
+    from isca_gui.core.alignment import words
+
     width, height = copy_size
     said = words.in_words(found.geometry) if found.geometry is not None else ""
     if said:

@@ -391,7 +391,8 @@ def test_one_side_grey_and_one_in_colour() -> None:
         assert found.parameters["jpeg"]["quality"] == pytest.approx(50, abs=3)
     found = answer(pixels, grey)
     assert found.label == "original"
-    assert "colours are gone" in found.sentence
+    assert "Converted to grey" in found.sentence
+    assert [each.kind for each in found.colour] == ["grey"]
 
 
 @pytest.mark.parametrize("name", ["astronaut", "camera"])

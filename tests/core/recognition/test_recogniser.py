@@ -275,8 +275,9 @@ class Literal:
         for place, one in enumerate(members):
             others = [other for number, other in enumerate(members) if number != place]
             typical_distances = min(math.sqrt(math.fsum((one - other) ** 2)) for other in others)
-            further += typical_distances >= distance
-            miss = min(miss, abs(typical_distances - distance))
+            # Distances within a 64th count as equal.
+            further += typical_distances * (1 + 1 / 64) >= distance
+            miss = min(miss, abs(typical_distances * (1 + 1 / 64) - distance))
         return (1 + further) / (1 + len(members)), miss
 
 

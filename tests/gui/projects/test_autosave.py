@@ -102,9 +102,9 @@ def states(data: Dataset, settings: TrainingSettings, after: int) -> tuple[State
     "settings",
     [
         TrainingSettings(epochs=9),
-        TrainingSettings(solver="direct", epochs=9),
+        TrainingSettings(solver="direct", epochs=9, tolerance=1e-7),
         replace(KERNEL, epochs=9),
-        replace(KERNEL, epochs=9, solver="direct"),
+        replace(KERNEL, epochs=9, solver="direct", tolerance=1e-7),
         TrainingSettings(components=9, epochs=9),
     ],
 )

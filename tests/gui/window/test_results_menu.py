@@ -429,7 +429,7 @@ def test_an_action_is_found_and_run_by_keyboard(qtbot: QtBot, window: MainWindow
         qtbot.keyClick(palette.line, key)
         assert palette.list.currentRow() == row
     qtbot.keyClick(palette.line, Qt.Key.Key_Return)
-    assert in_front(window, "bases")
+    assert in_front(window, "compare")
 
 
 def test_disabled_actions_are_skipped(qtbot: QtBot, window: MainWindow) -> None:
