@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox
 from isca_gui import cli
 from isca_gui.core.distortion import strength_search
 from isca_gui.core.distortion.distortions import ORIGINAL
-from isca_gui.core.pictures import image
+from isca_gui.core.pictures import image, samples
 from isca_gui.core.recognition.answer_table import COLUMNS
 from isca_gui.core.settings import TrainingSettings
 from isca_gui.session.records import Reference, Truth
