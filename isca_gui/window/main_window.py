@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
@@ -30,9 +31,10 @@ from isca_gui.widgets import theme
 from isca_gui.widgets.dialogs import PROJECTS
 from isca_gui.widgets.notice_bar import Notice
 from isca_gui.widgets.step_frame import DISTORT, RECOGNISE, REFERENCE, TRAIN, next_step, step_area
+from isca_gui.window.about import show_about
 from isca_gui.window.docks import VIEWERS, DockManager, is_seen
 from isca_gui.window.menus import SAVE_ACTION, SAVE_SENTENCE, make_menus
-from isca_gui.window.palette import Palette
+from isca_gui.window.palette import Line, Palette
 from isca_gui.window.status_bar import StatusBar
 
 if TYPE_CHECKING:
@@ -178,8 +180,24 @@ class MainWindow(QMainWindow):
     # --- what the menus do ------------------------------------------------------------------------
 
     def find_action(self) -> None:
-        """Open the list of all actions."""
-        Palette(self.menuBar(), self).open_above(self)
+        """Open the list of all actions, samples and help pages."""
+        lines = [
+            Line(
+                f"Sample › {sample.name}",
+                f"Open the sample as the reference: {sample.title}.",
+                partial(self.menu_actions.open_sample, sample.name),
+            )
+            for sample in samples.TABLE
+        ]
+        lines += [
+            Line(f"Help page › {page.title}", page.summary, partial(self.guide.open, page.name))
+            for page in self.guide.page.pages
+        ]
+        Palette(self.menuBar(), self, lines).open_above(self)
+
+    def about(self) -> None:
+        """Show version, licence and folders."""
+        show_about(self)
 
     def paste(self) -> None:
         """Open the picture or file on the clipboard: on the compare page, or as the reference."""

@@ -39,6 +39,7 @@ _MODEL = "Save the model of the selected run."
 _VOTES = "Save the votes of all blocks as a table."
 _TOUR = "Walk through the program in five stops."
 _MYSTERY = "Distort the reference at random and guess how."
+_ABOUT = "Show the version, the licence and the program's folders."
 _RESET = "Put all docks back in their original places."
 _STOP = "Stop the current job. Training keeps its last complete epoch."
 
@@ -138,6 +139,8 @@ def _help_menu(window: Any) -> tuple[Command | str, ...]:
         HELP,
         Command(HELP, "&Start page", "", "Show the start page.", guide.show_start),
         Command(HELP, "Take the &tour", "", _TOUR, guide.take_tour),
+        HELP,
+        Command(HELP, "&About ISCA Studio", "", _ABOUT, window.about),
     )
 
 

@@ -1,11 +1,13 @@
-"""A command palette: every action of the menus, found by typing a part of its name."""
+"""A command palette: menu actions, samples and help pages, found by typing part of a name."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import shiboken6
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QDialog,
     QLineEdit,
@@ -19,9 +21,9 @@ from PySide6.QtWidgets import (
 from isca_gui.widgets.step_frame import describe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from PySide6.QtGui import QAction, QKeyEvent
+    from PySide6.QtGui import QKeyEvent
     from PySide6.QtWidgets import QMenuBar
 
 _SIZE = QSize(520, 360)
@@ -33,16 +35,26 @@ _INDEX = Qt.ItemDataRole.UserRole
 _HINT = "Type part of an action's name. ↑ ↓ to select, Enter to run, Esc to close."
 
 
+@dataclass(frozen=True)
+class Line:
+    """Something that is in no menu: its text, a sentence, and what it does."""
+
+    text: str
+    sentence: str
+    run: Callable[[], object]
+
+
 class Palette(QDialog):
     """A search line and the matching actions; Enter runs the selected one, Esc closes."""
 
-    def __init__(self, bar: QMenuBar, parent: QWidget) -> None:
+    def __init__(self, bar: QMenuBar, parent: QWidget, others: Iterable[Line] = ()) -> None:
         super().__init__(parent, Qt.WindowType.Dialog | Qt.WindowType.FramelessWindowHint)
         self.setObjectName("palette")
         self.setWindowTitle("Find an action")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         # What people come for is the first to be found.
         self._actions = sorted(_all(bar, ""), key=lambda line: not line[0].endswith(FIRST))
+        self._actions += [(line.text, self._action(line)) for line in others]
         self.line = QLineEdit(self)
         self.line.setPlaceholderText(_HINT)
         describe(self.line, "Find an action", "Type part of an action's name.")
@@ -68,6 +80,14 @@ class Palette(QDialog):
         self.move(window.mapToGlobal(corner))
         self.open()
         self.line.setFocus()
+
+    def _action(self, line: Line) -> QAction:
+        # The palette is deleted when it closes, so its parent carries out the action.
+        action = QAction(line.text, self.parent())
+        action.setToolTip(line.sentence)
+        action.triggered.connect(lambda: line.run())
+        self.destroyed.connect(action.deleteLater)
+        return action
 
     def _on_text_changed(self, text: str) -> None:
         words = text.lower().split()

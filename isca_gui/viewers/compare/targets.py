@@ -123,6 +123,9 @@ class Target(QFrame):
 
     def _show_thumbnail(self) -> None:
         if self._thumbnail.isNull():
+            font = self.font()
+            font.setPointSizeF(2.5 * font.pointSizeF())
+            self.thumb.setFont(font)
             self.thumb.setText("+" if self._large else "")
             return
         ratio = self.devicePixelRatioF()

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QImage, QPalette, QWheelEvent
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton, QWidget
 
+import isca_gui
 from isca_gui import app as program
 from isca_gui.core.distortion.dataset_spec import DatasetSpec
 from isca_gui.core.distortion.distortions import ORIGINAL, TABLE
@@ -29,6 +30,7 @@ from isca_gui.session.records import TestedPicture as Answered
 from isca_gui.widgets import theme
 from isca_gui.widgets.step_frame import DONE
 from isca_gui.window.docks import VIEWERS
+from isca_gui.window.palette import Palette
 from tests.gui.conftest import SETTINGS, SPEC, fill, in_front, rest
 from tests.places import ROOT
 
@@ -648,3 +650,36 @@ def test_closing_in_the_middle_of_anything(tmp_path: Path, when: str, method: st
     assert done.returncode == 0
     assert ended - float(done.stdout) < 1.0
     assert (tmp_path / "isca-studio" / "preferences.json").exists()
+
+
+def test_the_palette_finds_samples_and_help_pages(qtbot: QtBot, window: MainWindow) -> None:
+    """What is in no menu is found as well; the comparison comes first of all."""
+
+    def palette() -> Palette:
+        window.find_action()
+        qtbot.waitUntil(lambda: isinstance(QApplication.activeModalWidget(), Palette))
+        found = QApplication.activeModalWidget()
+        assert isinstance(found, Palette)
+        return found
+
+    opened = palette()
+    assert "Compare a copy with its original" in opened.list.item(0).text()
+    qtbot.keyClicks(opened.line, "sample coins")
+    qtbot.keyClick(opened.line, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: window.session.reference is not None)
+    assert window.session.reference is not None
+    assert window.session.reference.name == "coins"
+    opened = palette()
+    qtbot.keyClicks(opened.line, "page distortions")
+    qtbot.keyClick(opened.line, Qt.Key.Key_Return)
+    assert in_front(window, "help")
+    rest(qtbot, window)
+
+
+def test_about_names_version_and_folders(qtbot: QtBot, window: MainWindow) -> None:
+    window.about()
+    box = window.findChild(QMessageBox, "about")
+    assert box is not None
+    assert isca_gui.__version__ in box.text()
+    assert "Preferences: " in box.text()
+    box.close()
