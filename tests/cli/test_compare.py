@@ -50,6 +50,7 @@ KEYS = [
     "height",
     "similarity",
     "regions",
+    "colour",
     "file_says",
     "second_opinion",
     "error",
@@ -156,7 +157,7 @@ def test_csv(data: Path, isca: Callable[..., Done]) -> None:
     assert done.code == 1
     with open("t.csv", encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    structured = {"regions", "file_says", "second_opinion"}
+    structured = {"regions", "colour", "file_says", "second_opinion"}
     assert list(rows[0]) == [key for key in KEYS if key not in structured]
     assert os.listdir() == ["t.csv"]
     for row, entry in zip(rows, pictures(done), strict=True):
