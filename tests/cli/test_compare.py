@@ -187,7 +187,7 @@ def test_csv(data: Path, isca: Callable[..., Done]) -> None:
     assert done.code == 1
     with open("t.csv", encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    structured = {"regions", "file_says", "second_opinion"}
+    structured = {"regions", "colour", "file_says", "second_opinion"}
     assert list(rows[0]) == [key for key in KEYS if key not in structured]
     assert os.listdir() == ["t.csv"]
     for row, entry in zip(rows, pictures(done), strict=True):

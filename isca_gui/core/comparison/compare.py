@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from isca_gui.core.pictures.colour_profiles import ColourSpace
 
 UNRELATED = "unrelated"
+_SAME = "The same picture"
 # Below this change nothing is left but rounding to 8 bits.
 _ROUNDING_MSE = 0.1
 _LEAST_SIMILAR = 0.3
@@ -245,7 +246,7 @@ def _with_colours(found: Comparison, colours: ColourAnswer) -> Comparison:
         return found
     said = found.sentence
     is_moved = found.geometry is not None and not found.geometry.is_same
-    if found.label == ORIGINAL and not found.severity and found.mse and not is_moved:
+    if said.startswith(_SAME) and not is_moved:
         said = "Only the colours have changed."
     return replace(found, colour=colours.findings, sentence=f"{said} {colours.sentence}")
 
@@ -597,8 +598,8 @@ def _map_label(judgement: Judgement) -> str:
 def _sentence(pair: Pair, judgement: Judgement | None, answers: tuple[RegionAnswer, ...]) -> str:
     if judgement is None:
         if pair.was_colour:
-            return "The same picture in grey: the luma is the same, the colours are gone."
-        return "The same picture." if pair.mse else "The same picture, pixel for pixel."
+            return f"{_SAME} in grey: the luma is the same, the colours are gone."
+        return f"{_SAME}." if pair.mse else f"{_SAME}, pixel for pixel."
     said = sentence(judgement, pair.mse)
     if not answers:
         return said

@@ -393,6 +393,7 @@ def test_one_side_grey_and_one_in_colour() -> None:
     assert found.label == "original"
     assert "Converted to grey" in found.sentence
     assert [each.kind for each in found.colour] == ["grey"]
+    assert found.sentence.endswith("Converted to grey (weights of Rec. 601).")
 
 
 @pytest.mark.parametrize("name", ["astronaut", "camera"])
