@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from PIL import Image
-from scipy import fft, ndimage, optimize
+from scipy import fft, ndimage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,6 +148,9 @@ def _motion(reference: Floats, copy: Floats) -> Fit:
         for length in np.geomspace(2, 30, 12)
         for angle in np.arange(12) * np.pi / 12
     ]
+    # It takes as long to load as the rest of the comparison, and few copies need it.
+    from scipy import optimize
+
     length, angle = optimize.minimize(left, min(starts, key=left), method="Nelder-Mead").x
     parameters = {"length": abs(float(length)), "angle": float(np.rad2deg(angle) % 180)}
     return Fit(parameters, lambda channel: _moved(channel, float(length), float(angle)))
@@ -287,6 +290,8 @@ def _best(left: Callable[[float], float], low: float, high: float) -> float:
     grid = np.geomspace(low, high, 16)
     rests = [left(float(value)) for value in grid]
     place = int(np.argmin(rests))
+    from scipy import optimize
+
     bounds = (np.log(grid[max(place - 1, 0)]), np.log(grid[min(place + 1, len(grid) - 1)]))
     found = optimize.minimize_scalar(
         lambda logarithm: left(float(np.exp(logarithm))),

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 SIDE = 160
 
 
-def with_waves(pixels: np.ndarray) -> np.ndarray:
-    """Return a picture with waves across it, which is no kind that is known."""
-    rows, columns = np.indices(pixels.shape[:2])
-    waves = 18 * np.sin((rows + 2 * columns) / 1.7)
-    return np.clip(pixels + waves[..., None], 0, 255).astype(np.uint8)
+def with_dark_corners(pixels: np.ndarray) -> np.ndarray:
+    """Return a picture that is darker towards its corners, which is no kind that is known."""
+    rows, columns = np.indices(pixels.shape[:2]) - SIDE / 2
+    distance = np.hypot(rows, columns) / (0.7 * SIDE)
+    return (pixels * (1 - 0.4 * np.clip(distance, 0, 1) ** 2)[..., None]).astype(np.uint8)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "original.png": picture,
         "darker.png": picture.point(lambda value: max(value - 20, 0)),
         "part.png": Image.fromarray(part),
-        "waves.png": Image.fromarray(with_waves(pixels)),
+        "corners.png": Image.fromarray(with_dark_corners(pixels)),
         "moved.png": Image.fromarray(np.roll(pixels, 3, 1)),
     }
     for name, each in made.items():
@@ -209,9 +209,9 @@ def test_the_pictures_are_compared_in_every_way(
     show(qtbot, studio, page, "moved.png")
     assert "shifted by 3 px" in answer.sentence.text()
     assert "Shifted" in answer.findings.geometry_line.text()
-    page.take([files["waves.png"]])
+    page.take([files["corners.png"]])
     studio.rest(qtbot)
-    show(qtbot, studio, page, "waves.png")
+    show(qtbot, studio, page, "corners.png")
     assert "Not recognised" in answer.sentence.text()
     assert "explains" in answer.findings.tried.text()
     assert answer.findings.tried_title.text() == "What was tried"

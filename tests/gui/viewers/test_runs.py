@@ -151,7 +151,7 @@ def test_the_command_is_the_one_that_gives_the_same(qtbot: QtBot, with_run: Stud
     assert isinstance(viewer, RunsViewer)
     viewer.copy_command()
     assert QGuiApplication.clipboard().text() == (
-        "isca train dataset -o isca-1.isca --method isca --solver direct --epochs 5"
+        "isca train dataset -o isca-1.isca --method isca --solver direct --epochs 5 --tol 1e-07"
     )
 
 
